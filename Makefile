@@ -1,0 +1,65 @@
+# Everything a developer types. `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BUILD_TOOLS := scikit-build-core nanobind cmake ninja
+SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test test-slow lint types bench bench-quality sanitize clean
+
+help:  ## List the targets.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+# One environment for all: the tools to build with, then the package with everything that development needs.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/tools.stamp: pyproject.toml | $(BIN)/python
+	$(PIP) install $(BUILD_TOOLS)
+	@touch $@
+
+$(VENV)/package.stamp: $(SOURCES) $(VENV)/tools.stamp
+	$(PIP) install --no-build-isolation -C cmake.define.MPBOOST_DEV=ON ".[dev]"
+	@touch $@
+
+# The demo needs less: no tests, no linters.
+$(VENV)/demo.stamp: $(SOURCES) $(VENV)/tools.stamp
+	@test $(VENV)/package.stamp -nt $(VENV)/tools.stamp && $(MAKE) --no-print-directory $(VENV)/package.stamp \
+	  || $(PIP) install --no-build-isolation ".[all]"
+	@touch $@
+
+demo: $(VENV)/demo.stamp  ## Train on digits, print what was learned, draw pictures.
+	$(BIN)/python examples/demo.py
+
+test: lint types  ## Lint, check types, run all tests: what CI runs.
+	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --doctest-modules --pyargs mpboost
+
+test-slow: $(VENV)/package.stamp  ## Run the tests that take minutes.
+	$(BIN)/python -m pytest -q -m slow
+
+lint: $(VENV)/package.stamp  ## Check style.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/package.stamp  ## Check types of the installed package.
+	$(BIN)/mypy -p mpboost
+
+bench: $(VENV)/package.stamp  ## Measure speed and memory, beside scikit-learn, in one run.
+	$(BIN)/python -m benchmarks.speed
+
+bench-quality: $(VENV)/package.stamp  ## Measure accuracy and the paper's ablation on MNIST 3 vs 8.
+	$(BIN)/python -m benchmarks.quality
+
+# The kernel tests against a build with the address and undefined-behaviour sanitizers.
+SANITIZED := build/sanitize
+sanitize: $(VENV)/package.stamp  ## Run the kernel tests under ASan and UBSan.
+	$(PIP) install --no-build-isolation --no-deps --upgrade --target $(SANITIZED)/site \
+	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=ON .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED)/site $(BIN)/python -m pytest -q tests/native
+
+clean:  ## Remove all that was built, the environment included.
+	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

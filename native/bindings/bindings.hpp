@@ -1,0 +1,51 @@
+// What the bindings share: array types, and checks that keep a wrong call from touching foreign memory.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace mpboost::bindings {
+
+namespace nb = nanobind;
+
+template <class T>
+using Vector = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+inline void check(bool is_right, const char* message) {
+  if (!is_right) throw std::invalid_argument(message);
+}
+
+template <class T>
+void check_size(const Vector<T>& vector, std::int64_t size, const char* message) {
+  check(static_cast<std::int64_t>(vector.size()) == size, message);
+}
+
+template <class T>
+std::span<const T> as_span(const Vector<const T>& vector) {
+  return {vector.data(), vector.size()};
+}
+
+inline void check_indices(const Vector<const std::int64_t>& indices, std::int64_t limit, const char* message) {
+  for (const std::int64_t i : as_span(indices)) check(0 <= i && i < limit, message);
+}
+
+// A numpy array that owns what was a vector.
+template <class T>
+auto to_numpy(std::vector<T>&& values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+}
+
+void bind_threads(nb::module_& module);
+void bind_data(nb::module_& module);
+void bind_sampling(nb::module_& module);
+void bind_trees(nb::module_& module);
+
+}  // namespace mpboost::bindings

@@ -1,0 +1,71 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "bindings.hpp"
+#include "mpboost/race.hpp"
+#include "mpboost/votes.hpp"
+
+namespace mpboost::bindings {
+
+void bind_sampling(nb::module_& module) {
+  nb::enum_<Purpose>(module, "Purpose", "What a draw is for: distinct purposes draw independently.")
+      .value("OBSERVATIONS", Purpose::observations)
+      .value("FEATURES", Purpose::features);
+
+  module.def(
+      "race",
+      [](Vector<const double> log_weights, std::int64_t n, std::uint64_t seed, std::uint64_t iteration, Purpose purpose,
+         Threads& threads) {
+        const auto n_items = static_cast<std::int64_t>(log_weights.size());
+        check(0 <= n && n <= n_items, "cannot draw more items than there are");
+        std::vector<std::int64_t> items;
+        {
+          nb::gil_scoped_release release;
+          items = race(log_weights.data(), n_items, n, Stream(seed, iteration, purpose), threads);
+        }
+        return to_numpy(std::move(items));
+      },
+      nb::arg("log_weights"), nb::arg("n"), nb::arg("seed"), nb::arg("iteration"), nb::arg("purpose"),
+      nb::arg("threads"),
+      "Draw n items without replacement in proportion to their weights; ascending. Weight zero (-inf) is drawn last.");
+
+  module.def(
+      "log_of",
+      [](Vector<const double> weights) {
+        std::vector<double> logs(weights.size());
+        std::transform(weights.data(), weights.data() + weights.size(), logs.begin(), log_of);
+        return to_numpy(std::move(logs));
+      },
+      nb::arg("weights"), "Logarithms, with the same bits on any machine; -inf below the smallest normal number.");
+
+  module.def(
+      "add_votes",
+      [](Vector<const std::int8_t> votes, Vector<const std::int64_t> patch, Vector<const std::int8_t> labels,
+         Vector<std::int32_t> total, Vector<std::int32_t> in_patch, std::int8_t tie_label, Vector<const double> table,
+         std::optional<Vector<double>> log_weights, Threads& threads) {
+        const auto n_rows = static_cast<std::int64_t>(votes.size());
+        constexpr const char* message = "all arrays must have one entry per row";
+        check_size(labels, n_rows, message);
+        check_size(total, n_rows, message);
+        check_size(in_patch, n_rows, message);
+        if (log_weights) check_size(*log_weights, n_rows, message);
+        check_indices(patch, n_rows, "the patch names a row that does not exist");
+        const BinaryOutputs outputs{n_rows, labels.data(), total.data(), in_patch.data()};
+        nb::gil_scoped_release release;
+        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label,
+                                       table.data() + table.size() / 2,
+                                       log_weights ? log_weights->data() : nullptr, threads);
+        return std::pair(correct.train, correct.out_of_patch);
+      },
+      nb::arg("votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("total").noconvert(),
+      nb::arg("in_patch").noconvert(), nb::arg("tie_label"), nb::arg("table"),
+      nb::arg("log_weights").noconvert().none(), nb::arg("threads"),
+      "Add a learner's votes to the totals and set the log-weights to table[middle + label * total]; return how many "
+      "rows the totals, and the totals without the rows' own patches, get right.");
+}
+
+}  // namespace mpboost::bindings

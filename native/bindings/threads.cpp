@@ -1,0 +1,33 @@
+#include "mpboost/threads.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+
+#include "bindings.hpp"
+#include "mpboost/kernels.hpp"
+
+namespace mpboost::bindings {
+
+void bind_threads(nb::module_& module) {
+  nb::class_<Threads>(module, "Threads", "Threads that live as long as this object; not to be shared by concurrent calls.")
+      .def(nb::init<int>(), nb::arg("n_threads"))
+      .def_prop_ro("size", &Threads::size);
+
+  module.def(
+      "available_kernels",
+      [] {
+        std::vector<std::string> names;
+        for (const Kernels* candidate : available_kernels()) names.emplace_back(candidate->name);
+        return names;
+      },
+      "Instruction sets that this processor can run, best first.");
+  module.def("current_kernels", [] { return std::string(kernels().name); });
+  module.def(
+      "use_kernels", [](const std::string& name) { check(use_kernels(name), "no such kernels on this processor"); },
+      nb::arg("name"), "Choose an instruction set by name, for tests.");
+}
+
+}  // namespace mpboost::bindings

@@ -1,0 +1,161 @@
+#include <cstring>
+
+#include "bindings.hpp"
+#include "mpboost/apply.hpp"
+#include "mpboost/forest.hpp"
+#include "mpboost/grower.hpp"
+#include "mpboost/importance.hpp"
+
+namespace mpboost::bindings {
+namespace {
+
+// Splits as rows of bytes; Python reads them with its own record type.
+auto splits_to_numpy(std::span<const Split> splits) {
+  std::vector<std::uint8_t> bytes(splits.size_bytes());
+  if (!splits.empty()) std::memcpy(bytes.data(), splits.data(), splits.size_bytes());
+  return to_numpy(std::move(bytes));
+}
+
+std::vector<Split> splits_from_numpy(const Vector<const std::uint8_t>& bytes) {
+  check(bytes.size() % sizeof(Split) == 0, "splits have 16 bytes each");
+  std::vector<Split> splits(bytes.size() / sizeof(Split));
+  if (!splits.empty()) std::memcpy(splits.data(), bytes.data(), bytes.size());
+  return splits;
+}
+
+void check_columns(TreeView tree, const BinnedColumns& columns) {
+  for (const Split& split : tree.splits) check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
+}
+
+void check_patch(const BinnedColumns& columns, const Vector<const std::int64_t>& rows,
+                 const Vector<const std::int64_t>& features, const Vector<const std::int8_t>& labels) {
+  check(rows.size() > 0 && rows.size() < (std::size_t{1} << 31), "a minipatch needs between 1 and 2^31 rows");
+  check_size(labels, columns.n_rows(), "labels must have one entry per row");
+  check_indices(rows, columns.n_rows(), "the patch names a row that does not exist");
+  check_indices(features, columns.n_columns(), "the patch names a column that does not exist");
+}
+
+template <class T, class Apply>
+void apply_to(const Tree& tree, const BinnedColumns& columns, Vector<T>& out, Apply apply, Threads& threads) {
+  check_size(out, columns.n_rows(), "the output must have one entry per row");
+  check_columns(tree, columns);
+  nb::gil_scoped_release release;
+  apply(tree, columns, out.data(), threads);
+}
+
+void bind_tree(nb::module_& module) {
+  nb::class_<Tree>(module, "Tree", "A decision tree over binned columns.")
+      .def_prop_ro("splits", [](const Tree& tree) { return splits_to_numpy(tree.splits); }, nb::rv_policy::automatic)
+      .def_prop_ro("leaf_values", [](const Tree& tree) { return to_numpy(std::vector<double>(tree.leaf_values)); }, nb::rv_policy::automatic)
+      .def(
+          "apply_leaves",
+          [](const Tree& tree, const BinnedColumns& columns, Vector<std::int32_t> out, Threads& threads) {
+            apply_to(tree, columns, out, apply_leaves, threads);
+          },
+          nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"), "Write the leaf of each row.")
+      .def(
+          "apply_votes",
+          [](const Tree& tree, const BinnedColumns& columns, Vector<std::int8_t> out, Threads& threads) {
+            apply_to(tree, columns, out, apply_votes, threads);
+          },
+          nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
+          "Write the sign of each row's leaf value, +1 or -1.");
+}
+
+void bind_grower(nb::module_& module) {
+  nb::class_<GrownTree>(module, "GrownTree", "A tree and the importances of its minipatch's features.")
+      .def_prop_ro("tree", [](GrownTree& grown) -> Tree& { return grown.tree; }, nb::rv_policy::reference_internal)
+      .def_prop_ro("importances", [](const GrownTree& grown) { return to_numpy(std::vector<double>(grown.importances)); }, nb::rv_policy::automatic);
+
+  nb::class_<TreeGrower>(module, "TreeGrower", "Grows Gini trees on minipatches; not to be shared by concurrent calls.")
+      .def("__init__",
+           [](TreeGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf, double tie_value) {
+             check(max_depth >= 0 && min_samples_leaf >= 1, "max_depth must be >= 0 and min_samples_leaf >= 1");
+             new (self) TreeGrower({max_depth, min_samples_leaf, tie_value});
+           },
+           nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("tie_value"), "max_depth 0 means no limit.")
+      .def(
+          "grow",
+          [](TreeGrower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+             Vector<const std::int64_t> features, Vector<const std::int8_t> labels) {
+            check_patch(columns, rows, features, labels);
+            nb::gil_scoped_release release;
+            return grower.grow(columns, as_span(rows), as_span(features), labels.data());
+          },
+          nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"));
+
+  module.def(
+      "permutation_importances",
+      [](const Tree& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+         Vector<const std::int64_t> features, Vector<const std::int8_t> labels, std::uint64_t seed,
+         std::uint64_t iteration) {
+        check_patch(columns, rows, features, labels);
+        check_columns(tree, columns);
+        std::vector<double> losses;
+        {
+          nb::gil_scoped_release release;
+          losses = permutation_importances(tree, columns, as_span(rows), as_span(features), labels.data(),
+                                           Stream(seed, iteration, Purpose::permutation));
+        }
+        return to_numpy(std::move(losses));
+      },
+      nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("seed"),
+      nb::arg("iteration"), "The accuracy that a tree loses on some rows when one feature is shuffled among them.");
+}
+
+void bind_forest(nb::module_& module) {
+  nb::class_<Forest>(module, "Forest", "The trees of an ensemble.")
+      .def(nb::init<>())
+      .def("__init__",
+           [](Forest* self, Vector<const std::uint8_t> splits, Vector<const double> leaf_values,
+              Vector<const std::int64_t> split_offsets, std::int64_t n_features) {
+             const auto values = as_span(leaf_values);
+             const auto offsets = as_span(split_offsets);
+             new (self) Forest(splits_from_numpy(splits), {values.begin(), values.end()}, {offsets.begin(), offsets.end()},
+                               n_features);
+           },
+           nb::arg("splits"), nb::arg("leaf_values"), nb::arg("split_offsets"), nb::arg("n_features"))
+      .def("__len__", &Forest::size)
+      .def("append", [](Forest& forest, const Tree& tree) { forest.append(tree); }, nb::arg("tree"))
+      .def(
+          "first",
+          [](const Forest& forest, std::int64_t n_trees) {
+            check(0 <= n_trees && n_trees <= forest.size(), "there are fewer trees");
+            return forest.first(n_trees);
+          },
+          nb::arg("n_trees"), "A forest of the first trees.")
+      .def(
+          "tree",
+          [](const Forest& forest, std::int64_t index) {
+            check(0 <= index && index < forest.size(), "no such tree");
+            const TreeView view = forest.tree(index);
+            return Tree{{view.splits.begin(), view.splits.end()}, {view.leaf_values.begin(), view.leaf_values.end()}};
+          },
+          nb::arg("index"))
+      .def_prop_ro("splits", [](const Forest& forest) { return splits_to_numpy(forest.splits()); }, nb::rv_policy::automatic)
+      .def_prop_ro("leaf_values", [](const Forest& forest) { return to_numpy(std::vector<double>(forest.leaf_values())); }, nb::rv_policy::automatic)
+      .def_prop_ro("split_offsets",
+                   [](const Forest& forest) { return to_numpy(std::vector<std::int64_t>(forest.split_offsets())); }, nb::rv_policy::automatic)
+      .def(
+          "add_votes",
+          [](const Forest& forest, const BinnedColumns& columns, std::int64_t begin, std::int64_t end,
+             Vector<std::int32_t> total, Threads& threads) {
+            check(0 <= begin && begin <= end && end <= forest.size(), "no such trees");
+            check_size(total, columns.n_rows(), "the output must have one entry per row");
+            for (std::int64_t t = begin; t < end; ++t) check_columns(forest.tree(t), columns);
+            nb::gil_scoped_release release;
+            forest.add_votes(columns, begin, end, total.data(), threads);
+          },
+          nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("total").noconvert(), nb::arg("threads"),
+          "Add the votes of trees [begin, end) to each row's total.");
+}
+
+}  // namespace
+
+void bind_trees(nb::module_& module) {
+  bind_tree(module);
+  bind_grower(module);
+  bind_forest(module);
+}
+
+}  // namespace mpboost::bindings

@@ -1,0 +1,39 @@
+// The trees of an ensemble, end to end in memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "mpboost/columns.hpp"
+#include "mpboost/threads.hpp"
+#include "mpboost/tree.hpp"
+
+namespace mpboost {
+
+class Forest {
+ public:
+  Forest() = default;
+  // Splits and leaves of tree t are at [offsets[t], offsets[t + 1]); throws where they make no valid trees.
+  Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
+         std::int64_t n_features);
+
+  std::int64_t size() const { return static_cast<std::int64_t>(split_offsets_.size()) - 1; }
+  TreeView tree(std::int64_t t) const;
+  void append(TreeView tree);
+  Forest first(std::int64_t n_trees) const;
+
+  // Add the votes (+1 or -1) of trees [begin, end) to each row's total.
+  void add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
+                 Threads& threads) const;
+
+  const std::vector<Split>& splits() const { return splits_; }
+  const std::vector<double>& leaf_values() const { return leaf_values_; }
+  const std::vector<std::int64_t>& split_offsets() const { return split_offsets_; }
+
+ private:
+  std::vector<Split> splits_;
+  std::vector<double> leaf_values_;  // a tree has one leaf more than splits, so offsets follow
+  std::vector<std::int64_t> split_offsets_{0};
+};
+
+}  // namespace mpboost

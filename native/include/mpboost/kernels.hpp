@@ -1,0 +1,70 @@
+// The inner loops that exist once per instruction set, and the choice among them at run time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace mpboost {
+
+inline constexpr int group_lanes = 32;  // features of a minipatch that are searched side by side
+
+// One group of features of the rows of a node: 32 codes a row, rows of the negative class first.
+struct NodeRows {
+  const std::uint8_t* codes;
+  std::int32_t n_negative, n_positive;
+  int n_bins;         // codes of values are below this
+  bool has_missing;   // whether the code for missing may occur
+  std::int32_t min_samples_leaf;
+};
+
+// The best split of a group: its score is D^2 / (left * right) with D = left_positive * n - left * positive,
+// which orders splits as the decrease of Gini impurity does. Ties go to the lower lane, then the lower bin,
+// then to missing values on the right.
+struct GroupSplit {
+  double score = -1.0;  // negative: no split is allowed
+  int lane = -1;
+  std::uint8_t bin = 0;
+  std::uint8_t missing_left = 0;
+};
+
+// Room for the histogram of a group: [code][lane], once for each class.
+struct Histogram {
+  alignas(64) std::uint32_t counts[2][256 * group_lanes];
+};
+
+// A split as the sweep sees it. Slots are places among the masks: those of the splits, then those of the leaves.
+struct SweepSplit {
+  const std::uint8_t* column;
+  std::uint32_t left_slot, right_slot;
+  std::uint8_t shift;      // added to codes: 1 turns missing (255) into 0
+  std::uint8_t last_left;  // shifted codes up to this go left
+  std::int32_t next;       // first split that is not below this one
+  std::int32_t leaf_begin, leaf_end;  // the leaves below this one
+};
+
+struct Sweep {
+  std::span<const SweepSplit> splits;
+  std::uint64_t* masks;  // scratch: a word per split, then one per leaf
+};
+
+struct Kernels {
+  std::string_view name;
+  // Exact search of all thresholds. `search_pairs` compares all rows with all rows and needs at most
+  // max_pair_rows; `search_bins` counts rows per bin.
+  GroupSplit (*search_pairs)(const NodeRows&);
+  GroupSplit (*search_bins)(const NodeRows&, Histogram&);
+  // Fill the masks of the leaves with the rows of one block (64 rows from `row`) that they hold.
+  void (*sweep_block)(const Sweep&, std::int64_t row);
+};
+
+inline constexpr std::int32_t max_pair_rows = 127;
+
+// The kernels in use: the best that this processor can run, unless use_kernels said otherwise.
+const Kernels& kernels();
+
+// All that this processor can run, best first; and a way to choose one by name, for tests.
+std::span<const Kernels* const> available_kernels();
+bool use_kernels(std::string_view name);
+
+}  // namespace mpboost

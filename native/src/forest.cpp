@@ -1,0 +1,62 @@
+#include "mpboost/forest.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sweep.hpp"
+
+namespace mpboost {
+
+Forest::Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
+               std::int64_t n_features)
+    : splits_(std::move(splits)), leaf_values_(std::move(leaf_values)), split_offsets_(std::move(split_offsets)) {
+  const auto check = [](bool is_right) {
+    if (!is_right) throw std::invalid_argument("the arrays do not describe valid trees");
+  };
+  check(!split_offsets_.empty() && split_offsets_.front() == 0 && std::ranges::is_sorted(split_offsets_) &&
+        split_offsets_.back() == static_cast<std::int64_t>(splits_.size()) &&
+        leaf_values_.size() == splits_.size() + split_offsets_.size() - 1);
+  for (std::int64_t t = 0; t < size(); ++t) check(is_valid(tree(t), n_features));
+}
+
+TreeView Forest::tree(std::int64_t t) const {
+  const auto begin = split_offsets_[static_cast<std::size_t>(t)];
+  const auto n = static_cast<std::size_t>(split_offsets_[static_cast<std::size_t>(t) + 1] - begin);
+  return {{splits_.data() + begin, n}, {leaf_values_.data() + begin + t, n + 1}};
+}
+
+void Forest::append(TreeView tree) {
+  splits_.insert(splits_.end(), tree.splits.begin(), tree.splits.end());
+  leaf_values_.insert(leaf_values_.end(), tree.leaf_values.begin(), tree.leaf_values.end());
+  split_offsets_.push_back(static_cast<std::int64_t>(splits_.size()));
+}
+
+Forest Forest::first(std::int64_t n_trees) const {
+  Forest forest;
+  for (std::int64_t t = 0; t < n_trees; ++t) forest.append(tree(t));
+  return forest;
+}
+
+void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
+                       Threads& threads) const {
+  constexpr std::int64_t grain = 32;  // blocks that a tree is bound for: their codes stay in the cache
+  threads.for_ranges(columns.n_blocks(), grain, [&](std::int64_t first_block, std::int64_t last_block) {
+    BoundTree bound;
+    for (std::int64_t start = first_block; start < last_block; start += grain) {
+      const std::int64_t stop = std::min(last_block, start + grain);
+      for (std::int64_t t = begin; t < end; ++t) {
+        bound.bind(tree(t), columns);
+        for (std::int64_t block = start; block < stop; ++block) {
+          bound.sweep(block);
+          std::int8_t votes[block_rows];
+          write_votes(bound.positive_rows(), block_rows, votes);
+          std::int32_t* total = totals + block * block_rows;
+          const std::int64_t n = std::min(block_rows, columns.n_rows() - block * block_rows);
+          for (std::int64_t i = 0; i < n; ++i) total[i] += votes[i];
+        }
+      }
+    }
+  });
+}
+
+}  // namespace mpboost

@@ -1,0 +1,54 @@
+#include "mpboost/kernels.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+namespace mpboost {
+
+extern const Kernels portable_kernels;
+#ifdef MPBOOST_AVX2
+extern const Kernels avx2_kernels;
+#endif
+
+namespace {
+
+struct Choice {
+  std::array<const Kernels*, 2> items;
+  std::size_t n;
+};
+
+const Choice& runnable() {
+  static const Choice choice = [] {
+    Choice found{};
+#ifdef MPBOOST_AVX2
+    if (__builtin_cpu_supports("avx2")) found.items[found.n++] = &avx2_kernels;
+#endif
+    found.items[found.n++] = &portable_kernels;
+    return found;
+  }();
+  return choice;
+}
+
+std::atomic<const Kernels*> in_use{nullptr};
+
+}  // namespace
+
+std::span<const Kernels* const> available_kernels() { return {runnable().items.data(), runnable().n}; }
+
+const Kernels& kernels() {
+  const Kernels* chosen = in_use.load(std::memory_order_relaxed);
+  return chosen ? *chosen : *runnable().items[0];
+}
+
+bool use_kernels(std::string_view name) {
+  for (const Kernels* candidate : available_kernels()) {
+    if (candidate->name == name) {
+      in_use.store(candidate, std::memory_order_relaxed);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace mpboost

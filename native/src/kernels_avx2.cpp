@@ -1,0 +1,9 @@
+#define MPBOOST_ISA avx2
+#include "kernels_isa.inl"
+
+namespace mpboost {
+
+extern const Kernels avx2_kernels;
+const Kernels avx2_kernels{"avx2", avx2::search_pairs, avx2::search_bins, avx2::sweep_block};
+
+}  // namespace mpboost

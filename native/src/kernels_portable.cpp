@@ -1,0 +1,9 @@
+#define MPBOOST_ISA portable
+#include "kernels_isa.inl"
+
+namespace mpboost {
+
+extern const Kernels portable_kernels;
+const Kernels portable_kernels{"portable", portable::search_pairs, portable::search_bins, portable::sweep_block};
+
+}  // namespace mpboost

@@ -1,0 +1,67 @@
+#include "mpboost/threads.hpp"
+
+namespace mpboost {
+
+Threads::Threads(int n_threads) {
+  for (int i = 1; i < n_threads; ++i) workers_.emplace_back([this] { serve(); });
+}
+
+Threads::~Threads() {
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  for (auto& worker : workers_) worker.join();
+}
+
+void Threads::share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task) {
+  {
+    std::lock_guard lock(mutex_);
+    task_ = &task;
+    n_ranges_ = n_ranges;
+    next_.store(0, std::memory_order_relaxed);
+    busy_ = static_cast<int>(workers_.size());
+    error_ = nullptr;
+    ++round_;
+  }
+  wake_.notify_all();
+  work_off();
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return busy_ == 0; });
+  if (error_) std::rethrow_exception(error_);
+}
+
+void Threads::work_off() {
+  try {
+    while (true) {
+      const std::int64_t range = next_.fetch_add(1, std::memory_order_relaxed);
+      if (range >= n_ranges_) return;
+      (*task_)(range);
+    }
+  } catch (...) {
+    std::lock_guard lock(mutex_);
+    error_ = std::current_exception();
+    next_.store(n_ranges_, std::memory_order_relaxed);
+  }
+}
+
+void Threads::serve() {
+  std::uint64_t seen = 0;
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return closing_ || round_ != seen; });
+      if (closing_) return;
+      seen = round_;
+    }
+    work_off();
+    {
+      std::lock_guard lock(mutex_);
+      --busy_;
+    }
+    done_.notify_one();
+  }
+}
+
+}  // namespace mpboost

@@ -1,0 +1,13 @@
+"""Minipatch boosting: boosting that learns which rows are hard and which features matter.
+
+An implementation of MP-Boost (Toghani and Allen, "MP-Boost: Minipatch Boosting via Adaptive Feature and Observation
+Sampling", 2020) for people who know scikit-learn.
+"""
+
+from mpboost.callbacks import Callback, FeatureProbabilityRecorder, ProgressBar
+from mpboost.classifier import MPBoostClassifier
+from mpboost.presets import PAPER
+
+__version__ = "0.1.0"
+
+__all__ = ["PAPER", "Callback", "FeatureProbabilityRecorder", "MPBoostClassifier", "ProgressBar", "__version__"]

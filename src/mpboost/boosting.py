@@ -1,0 +1,152 @@
+"""The loop: Algorithm 1 of the paper."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+from mpboost.callbacks import Callback
+from mpboost.ensemble import Ensemble
+from mpboost.learners import Learner, TrainedLearner
+from mpboost.sampling import FeatureSampler, ObservationSampler, probabilities_from_logs
+from mpboost.stopping import StoppingRule
+from mpboost.tasks import BinaryTask
+
+#: The one reason to stop that a larger number of estimators lifts.
+LIMIT_REACHED = "n_estimators reached"
+
+
+@dataclass
+class Snapshot:
+    """What a model is made of besides its learners, as it was after some iteration."""
+
+    votes: NDArray[np.int32]
+    in_patch_votes: NDArray[np.int32]
+    feature_probabilities: NDArray[np.float64]
+    importance_sums: NDArray[np.float64]
+
+    def copy_from(self, other: "Snapshot") -> None:
+        """Overwrite in place: fresh memory for each of many copies would cost more than the copying."""
+        for name, array in vars(self).items():
+            np.copyto(array, getattr(other, name))
+
+
+@dataclass
+class BoostingRun:
+    """The parts of a run and what it has learned so far; callbacks look at it after each iteration.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations done.
+    n_estimators : int
+        The most iterations that will be done.
+    train_scores, oop_scores : list of float
+        Training and out-of-patch accuracy after each iteration.
+    rows, features : int64 arrays
+        The last minipatch.
+    stop_reason : str
+        Why the run ended; empty while it goes on.
+    """
+
+    task: BinaryTask
+    observation_sampler: ObservationSampler
+    feature_sampler: FeatureSampler
+    learner: Learner
+    stopping: StoppingRule
+    ensemble: Ensemble
+    n_estimators: int = 0
+    iteration: int = 0
+    train_scores: list[float] = field(default_factory=list)
+    oop_scores: list[float] = field(default_factory=list)
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    features: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    stop_reason: str = ""
+
+    def __post_init__(self) -> None:
+        self._importance_sums = np.zeros(len(self.feature_sampler.probabilities))
+        self._best: Snapshot | None = None
+
+    @property
+    def best_iteration(self) -> int:
+        """The iteration, counted from 1, that the model would be cut to now."""
+        best = self.stopping.best_iteration
+        return self.iteration if best is None else best
+
+    @property
+    def best(self) -> Snapshot:
+        """What was learned up to the best iteration."""
+        return self._best if self._best is not None else self._current
+
+    @property
+    def feature_probabilities(self) -> NDArray[np.float64]:
+        """A copy of q."""
+        return self.feature_sampler.probabilities.copy()
+
+    @property
+    def observation_probabilities(self) -> NDArray[np.float64]:
+        """The distribution p, computed on each access."""
+        return probabilities_from_logs(self.task.log_weights)
+
+    @property
+    def _current(self) -> Snapshot:
+        # Views of arrays that the next iteration will change.
+        return Snapshot(
+            self.task.votes, self.task.in_patch_votes, self.feature_sampler.probabilities, self._importance_sums
+        )
+
+    def stop(self, reason: str) -> None:
+        """End the run after this iteration; the first reason counts."""
+        self.stop_reason = self.stop_reason or reason
+
+    def extend(self, n_estimators: int) -> None:
+        """Allow more iterations; a run that ended for another reason than their number stays ended."""
+        self.n_estimators = n_estimators
+        if self.stop_reason == LIMIT_REACHED and self.iteration < n_estimators:
+            self.stop_reason = ""
+
+    def record(self, t: int, R: NDArray[np.int64], C: NDArray[np.int64], h: TrainedLearner) -> None:
+        """Keep what an iteration leaves behind, and a copy of the state if it is the best so far."""
+        self.ensemble.append(h.model)
+        self.iteration, self.rows, self.features = t, R, C
+        self.train_scores.append(self.task.train_score)
+        self.oop_scores.append(self.task.oop_score)
+        self._importance_sums[C] += h.importances
+        if self.stopping.halts(t, self.task.oop_score):
+            self.stop(self.stopping.reason)
+        if t >= self.n_estimators:
+            self.stop(LIMIT_REACHED)
+        if self.stopping.best_iteration == t:
+            if self._best is None:
+                self._best = Snapshot(**{name: array.copy() for name, array in vars(self._current).items()})
+            self._best.copy_from(self._current)
+
+
+def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> None:
+    """Go on with a run until its stopping rule, a callback or the number of iterations ends it."""
+    task, p, q = run.task, run.observation_sampler, run.feature_sampler
+    task.prepare(run.n_estimators)
+    try:
+        for callback in callbacks:
+            callback.on_fit_begin(run)
+        while not run.stop_reason:
+            t = run.iteration + 1
+            # 1. Sample a minipatch.
+            R = task.complete(p.sample(t, threads))
+            C = q.sample(t, threads)
+            # 2. Train a weak learner on the minipatch.
+            h = run.learner.train(t, R, C, threads)
+            # 3. Update outputs. The same pass over the rows yields the weights that p is made of, and the scores.
+            task.update(h.votes, R, threads)
+            # 4. Update probability distributions.
+            q.update(C, h.importances)
+            # 5. Out-of-patch accuracy.
+            run.record(t, R, C, h)
+            for callback in callbacks:
+                if callback.on_iteration_end(run):
+                    run.stop(f"stopped by {type(callback).__name__}")
+    finally:
+        for callback in callbacks:
+            callback.on_fit_end(run)

@@ -1,0 +1,440 @@
+"""The classifier: scikit-learn's manners around the loop."""
+
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mpboost import _native
+from mpboost.boosting import BoostingRun, boost
+from mpboost.callbacks import Callback, ProgressBar
+from mpboost.data import check_table, check_training_data, encode_labels
+from mpboost.ensemble import Ensemble, EstimatorEnsemble, TreeEnsemble
+from mpboost.learners import EstimatorLearner, Importance, Learner, TreeLearner
+from mpboost.sampling import (
+    FeatureSampler,
+    ObservationSampler,
+    Size,
+    find_patch_features,
+    find_patch_rows,
+    probabilities_from_logs,
+)
+from mpboost.stopping import make_stopping
+from mpboost.tasks import BinaryTask, Weighting
+
+
+class MPBoostClassifier(ClassifierMixin, BaseEstimator):
+    """Minipatch boosting for two classes.
+
+    Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets the tree vote
+    on all rows. Rows that the ensemble gets wrong are drawn more often from then on (probabilities p), and so are
+    features that the trees found useful (probabilities q). The votes of those trees that never saw a row give the
+    out-of-patch score: validation without a hold-out, which also tells when to stop.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, default=None
+        Weak learner. None stands for the native decision tree, which is by far the fastest.
+    n_estimators : int, default=1000
+        The most iterations.
+    max_samples : int, float, "sqrt" or "auto", default="auto"
+        Rows in a minipatch: a number, a share, the square root, or a tenth of the rows, but at least 100, at most 1000
+        and never more than half of them.
+    max_features : int, float, "sqrt" or "auto", default="auto"
+        Features in a minipatch: a number, a share, the square root, or a tenth of the features, but at least their
+        square root and 8, and at most 100.
+    weighting : {"exponential", "logistic", "hard_exponential", "hard_logistic"}, default="logistic"
+        How the probability of a row follows from the votes on it. The hard ones depend on their sign alone.
+    learning_rate : float, default=1.0
+        Weight of a vote in the weighting. Small values make p follow the votes more slowly, which is what noisy labels
+        need. 1 is the paper's.
+    feature_momentum : float, default=0.5
+        How far q moves towards the importances that a learner found, between 0 and 1.
+    feature_exploration : float, default=0.0
+        Share of uniform draws among the draws of features, between 0 and 1.
+    adaptive_observations, adaptive_features : bool, default=True
+        Whether p and q are learned; if not they stay uniform.
+    importance : {"impurity", "permutation"}, default="impurity"
+        How the features of a minipatch are credited. "impurity" is the decrease of Gini impurity; a given ``estimator``
+        is asked for its ``feature_importances_`` or ``|coef_|``. "permutation" is the loss of accuracy on the minipatch
+        when a feature is shuffled.
+    max_depth : int, default=None
+        Depth of the trees. None lets them grow until their leaves are pure.
+    min_samples_leaf : int, default=1
+        Fewest rows in a leaf.
+    max_bins : int, default=255
+        Most values that the trees tell apart in a feature, between 2 and 255. Missing values are kept apart besides.
+    stopping : {"patience", "paper"} or None, default="patience"
+        "patience" ends the fit when the out-of-patch score has not improved for ``n_iter_no_change`` iterations,
+        "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, all of them.
+    n_iter_no_change : int, default=100
+        Patience. The best iteration is not sought among the first half of so many.
+    warm_start : bool, default=False
+        Whether a second fit, on the same data and with more estimators, goes on from the first.
+    callbacks : list of Callback, default=None
+        Objects that watch the fit and may end it.
+    verbose : int, default=0
+        1 shows a progress bar (needs rich).
+    n_jobs : int, default=None
+        Threads; None is 1, -1 is all processors. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all draws.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The labels, sorted.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Names of the features, if X had any.
+    n_iter_ : int
+        Iterations that were run.
+    best_iteration_ : int
+        Iteration that the model is cut to: the number of its learners.
+    stop_reason_ : str
+        Why the fit ended.
+    oop_score_ : float
+        Out-of-patch accuracy of the model: an estimate of its accuracy on new data.
+    oop_scores_, train_scores_ : array of shape (n_iter_,)
+        Out-of-patch and training accuracy after each iteration.
+    oop_decision_function_ : array of shape (n_samples,)
+        For each row, the decision function of the learners that never saw it.
+    observation_probabilities_ : array of shape (n_samples,)
+        p: where the hard rows are.
+    feature_probabilities_ : array of shape (n_features_in_,)
+        q: where the useful features are.
+    feature_importances_ : array of shape (n_features_in_,)
+        Mean importance over the learners; they sum to 1.
+
+    References
+    ----------
+    M. T. Toghani and G. I. Allen, "MP-Boost: Minipatch Boosting via Adaptive Feature and Observation Sampling", 2020.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mpboost import MPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MPBoostClassifier(random_state=0).fit(X, y)
+    >>> bool(model.oop_score_ > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "auto"}),
+        ],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0.0, 1.0, closed="right"),
+            StrOptions({"sqrt", "auto"}),
+        ],
+        "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
+        "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+        "feature_momentum": [Interval(Real, 0.0, 1.0, closed="both")],
+        "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
+        "adaptive_observations": ["boolean"],
+        "adaptive_features": ["boolean"],
+        "importance": [StrOptions({"impurity", "permutation"})],
+        "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="left"), None],
+        "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
+        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "stopping": [StrOptions({"patience", "paper"}), None],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "warm_start": ["boolean"],
+        "callbacks": [list, tuple, None],
+        "verbose": ["verbose"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 1000,
+        max_samples: Size = "auto",
+        max_features: Size = "auto",
+        weighting: Weighting = "logistic",
+        learning_rate: float = 1.0,
+        feature_momentum: float = 0.5,
+        feature_exploration: float = 0.0,
+        adaptive_observations: bool = True,
+        adaptive_features: bool = True,
+        importance: Importance = "impurity",
+        max_depth: int | None = None,
+        min_samples_leaf: int = 1,
+        max_bins: int = 255,
+        stopping: str | None = "patience",
+        n_iter_no_change: int = 100,
+        warm_start: bool = False,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.weighting = weighting
+        self.learning_rate = learning_rate
+        self.feature_momentum = feature_momentum
+        self.feature_exploration = feature_exploration
+        self.adaptive_observations = adaptive_observations
+        self.adaptive_features = adaptive_features
+        self.importance = importance
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bins = max_bins
+        self.stopping = stopping
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers; NaN is a missing value.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+
+        Returns
+        -------
+        self : MPBoostClassifier
+            The fitted model.
+        """
+        X, y, known_features = check_training_data(self, X, y)
+        classes, labels = encode_labels(y)
+        threads = _native.Threads(joblib.effective_n_jobs(self.n_jobs))
+
+        run = getattr(self, "_run", None) if self.warm_start else None
+        run = self._assemble(X, labels, threads) if run is None else self._check_continues(run, X, labels)
+        run.extend(self.n_estimators)
+
+        boost(run, self._make_callbacks(), threads)
+
+        self._publish(run, classes, known_features)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Sum the votes of all learners, times the learning rate.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        decision : array of shape (n_samples,)
+            Positive for ``classes_[1]``, negative for ``classes_[0]``.
+        """
+        return self.learning_rate * self._vote(X).astype(np.float64)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Predict the class of each row: the one with more votes, and the more frequent one in training at a tie.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+            Entries of ``classes_``.
+        """
+        return self._decide(self._vote(X))
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Give the share of votes for each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        shares : array of shape (n_samples, 2)
+            In the order of ``classes_``; rows sum to 1.
+        """
+        positive = 0.5 + 0.5 * self._vote(X) / len(self._ensemble)
+        return np.column_stack([1.0 - positive, positive])
+
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+        """Give the decision function of the first, the first two, ... learners.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to judge.
+
+        Yields
+        ------
+        decision : array of shape (n_samples,)
+            As ``decision_function``, for one more learner each time.
+        """
+        for votes in self._staged_vote(X):
+            yield self.learning_rate * votes.astype(np.float64)
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
+        """Predict with the first, the first two, ... learners.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to judge.
+
+        Yields
+        ------
+        labels : array of shape (n_samples,)
+            As ``predict``, for one more learner each time.
+        """
+        for votes in self._staged_vote(X):
+            yield self._decide(votes)
+
+    def _assemble(self, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads) -> BoostingRun:
+        n_samples, n_features = X.shape
+        patch_rows = find_patch_rows(self.max_samples, n_samples)
+        if patch_rows == n_samples and self.stopping is not None:
+            raise ValueError(
+                f"max_samples={self.max_samples!r} puts all {n_samples} rows into every minipatch, so there is no "
+                "out-of-patch score to stop by: choose a smaller max_samples, or stopping=None."
+            )
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+        task = BinaryTask(
+            labels,
+            weighting=self.weighting,
+            learning_rate=self.learning_rate,
+            adaptive=self.adaptive_observations,
+        )
+        features = FeatureSampler(
+            n_features,
+            find_patch_features(self.max_features, n_features),
+            momentum=self.feature_momentum,
+            exploration=self.feature_exploration,
+            adaptive=self.adaptive_features,
+            seed=seed,
+        )
+        learner, ensemble = self._make_learner(X, task, seed, threads)
+        return BoostingRun(
+            task=task,
+            observation_sampler=ObservationSampler(task.log_weights, patch_rows, seed),
+            feature_sampler=features,
+            learner=learner,
+            stopping=make_stopping(self.stopping, n_samples, patch_rows, self.n_iter_no_change),
+            ensemble=ensemble,
+        )
+
+    def _make_learner(
+        self, X: NDArray[Any], task: BinaryTask, seed: int, threads: _native.Threads
+    ) -> tuple[Learner, Ensemble]:
+        if self.estimator is not None:
+            learner = EstimatorLearner(
+                self.estimator,
+                X,
+                task.labels,
+                importance=self.importance,
+                needs_importances=self.adaptive_features,
+                seed=seed,
+            )
+            return learner, EstimatorEnsemble()
+        mapper = _native.BinMapper.fit(X, self.max_bins, seed, threads)
+        trees = TreeLearner(
+            mapper.transform(X, threads),
+            task.labels,
+            max_depth=self.max_depth,
+            min_samples_leaf=self.min_samples_leaf,
+            tie_label=task.tie_label,
+            importance=self.importance,
+            seed=seed,
+        )
+        return trees, TreeEnsemble(mapper)
+
+    def _check_continues(self, run: BoostingRun, X: NDArray[Any], labels: NDArray[np.int8]) -> BoostingRun:
+        if self.n_estimators < run.iteration:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {run.iteration} iterations done already; with "
+                "warm_start=True it can only grow."
+            )
+        n_features = len(run.feature_sampler.probabilities)
+        if X.shape[1] != n_features or not np.array_equal(labels, run.task.labels):
+            raise ValueError(
+                "With warm_start=True a second fit needs the same X and y; set warm_start=False to start anew."
+            )
+        return run
+
+    def _make_callbacks(self) -> list[Callback]:
+        return [*(self.callbacks or ()), *([ProgressBar()] if self.verbose else ())]
+
+    def _publish(self, run: BoostingRun, classes: NDArray[Any], known_features: dict[str, Any]) -> None:
+        best, n_learners = run.best, run.best_iteration
+        task = run.task
+        votes = best.votes.astype(np.float64)
+        total_importance = best.importance_sums.sum()
+        fitted: dict[str, Any] = {
+            "classes_": classes,
+            "n_iter_": run.iteration,
+            "best_iteration_": n_learners,
+            "stop_reason_": run.stop_reason,
+            "train_scores_": np.array(run.train_scores),
+            "oop_scores_": np.array(run.oop_scores),
+            "oop_score_": run.oop_scores[n_learners - 1],
+            "oop_decision_function_": self.learning_rate * (votes - best.in_patch_votes),
+            "observation_probabilities_": probabilities_from_logs(task.weigh(best.votes)),
+            "feature_probabilities_": best.feature_probabilities.copy(),
+            "feature_importances_": best.importance_sums / (total_importance or 1.0),
+            "_ensemble": run.ensemble.first(n_learners),
+            "_tie_class": int(task.tie_label > 0),
+            "_run": run if self.warm_start else None,
+            **known_features,
+        }
+        for name, value in fitted.items():
+            if value is not None:
+                setattr(self, name, value)
+            elif hasattr(self, name):
+                delattr(self, name)
+
+    def _vote(self, X: ArrayLike) -> NDArray[np.int32]:
+        check_is_fitted(self)
+        X = check_table(self, X)
+        return self._ensemble.vote(X, _native.Threads(joblib.effective_n_jobs(self.n_jobs)))
+
+    def _staged_vote(self, X: ArrayLike) -> Iterator[NDArray[np.int32]]:
+        check_is_fitted(self)
+        X = check_table(self, X)
+        yield from self._ensemble.staged_vote(X, _native.Threads(joblib.effective_n_jobs(self.n_jobs)))
+
+    def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
+        return self.classes_[np.where(votes == 0, self._tie_class, votes > 0).astype(np.intp)]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A run holds the binned data and native objects: a pickled model predicts, but does not go on training.
+        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags

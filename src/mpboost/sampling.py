@@ -1,0 +1,142 @@
+"""The two learned distributions, p over observations and q over features, and draws from them."""
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+
+Size = int | float | Literal["sqrt", "auto"]
+
+
+class ObservationSampler:
+    """Draws the rows of minipatches from p, which is known by the logarithms of its weights.
+
+    Parameters
+    ----------
+    log_weights : array of shape (n_samples,)
+        Read at every draw, so whoever changes it changes p. Any finite values are good: they are never exponentiated
+        before their maximum is taken off.
+    n_drawn : int
+        Rows in a minipatch.
+    seed : int
+        Together with the iteration, determines the draw.
+    """
+
+    def __init__(self, log_weights: NDArray[np.float64], n_drawn: int, seed: int):
+        self.log_weights = log_weights
+        self.n_drawn = n_drawn
+        self._seed = seed
+
+    def sample(self, iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
+        """Draw rows without replacement, in ascending order."""
+        return _native.race(
+            self.log_weights, self.n_drawn, self._seed, iteration, _native.Purpose.OBSERVATIONS, threads
+        )
+
+
+class FeatureSampler:
+    """Draws the columns of minipatches from q, mixed with a share of the uniform distribution, and updates q.
+
+    Parameters
+    ----------
+    n_features, n_drawn : int
+        Features in all and in a minipatch.
+    momentum : float
+        How far q moves towards the importances of a learner.
+    exploration : float
+        Share of the uniform distribution in the draw.
+    adaptive : bool
+        Whether q is updated at all.
+    seed : int
+        Together with the iteration, determines the draw.
+    """
+
+    def __init__(
+        self, n_features: int, n_drawn: int, *, momentum: float, exploration: float, adaptive: bool, seed: int
+    ):
+        self.probabilities = np.full(n_features, 1.0 / n_features)
+        self.n_drawn = n_drawn
+        self._momentum = momentum
+        self._exploration = exploration
+        self._adaptive = adaptive
+        self._seed = seed
+        self._log_weights = self._log(self.probabilities)
+
+    def sample(self, iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
+        """Draw columns without replacement, in ascending order."""
+        return _native.race(self._log_weights, self.n_drawn, self._seed, iteration, _native.Purpose.FEATURES, threads)
+
+    def update(self, features: NDArray[np.int64], importances: NDArray[np.float64]) -> None:
+        """Move q inside the minipatch towards the importances, which sum to 1, and keep its mass there.
+
+        Importances that are all zero leave q alone: the learner had nothing to say.
+        """
+        if not self._adaptive or not importances.any():
+            return
+        q = self.probabilities[features]
+        q = (1.0 - self._momentum) * q + (self._momentum * q.sum()) * importances
+        self.probabilities[features] = q
+        self._log_weights[features] = self._log(q)
+
+    def _log(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        share = self._exploration / len(self.probabilities)
+        return _native.log_of((1.0 - self._exploration) * q + share)
+
+
+def probabilities_from_logs(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Normalise weights that are given by their logarithms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> probabilities_from_logs(np.array([-1000.0, -1000.0]))
+    array([0.5, 0.5])
+    """
+    weights = np.exp(log_weights - log_weights.max())
+    return weights / weights.sum()
+
+
+def find_patch_rows(max_samples: Size, n_samples: int) -> int:
+    """Turn ``max_samples`` into a number of rows.
+
+    "auto" is a tenth of the rows, as the paper advises, but at least 100, at most 1000 so that large data stays fast,
+    and never more than half of the rows.
+
+    Examples
+    --------
+    >>> [find_patch_rows("auto", n) for n in (50, 500, 5000, 5_000_000)]
+    [25, 100, 500, 1000]
+    """
+    if max_samples == "auto":
+        return max(1, min(max(n_samples // 10, 100), 1000, n_samples // 2))
+    return _find_size("max_samples", max_samples, n_samples)
+
+
+def find_patch_features(max_features: Size, n_features: int) -> int:
+    """Turn ``max_features`` into a number of columns.
+
+    "auto" is a tenth of the features, as the paper advises, but at least their square root and at least 8, and at most
+    100.
+
+    Examples
+    --------
+    >>> [find_patch_features("auto", m) for m in (4, 30, 784, 10_000)]
+    [4, 8, 78, 100]
+    """
+    if max_features == "auto":
+        return min(n_features, max(math.isqrt(n_features), n_features // 10, 8), 100)
+    return _find_size("max_features", max_features, n_features)
+
+
+def _find_size(name: str, size: Size, limit: int) -> int:
+    if size == "sqrt":
+        return max(1, math.isqrt(limit))
+    if isinstance(size, float):
+        return max(1, int(size * limit))
+    assert not isinstance(size, str)
+    if size > limit:
+        raise ValueError(f"{name}={size} is more than the {limit} there are in the data; choose a smaller number.")
+    return int(size)

@@ -1,0 +1,113 @@
+"""What is learned: labels, outputs of the ensemble, and how they turn into weights and scores."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+
+Weighting = Literal["exponential", "logistic", "hard_exponential", "hard_logistic"]
+
+
+def log_weighting(weighting: Weighting, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithm of the weighting L of the paper's Table I at the margins y F.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.exp(log_weighting("logistic", np.array([0.0])))
+    array([0.5])
+    """
+    if weighting.startswith("hard_"):
+        margins = np.sign(margins)
+    if weighting.endswith("exponential"):
+        return -margins
+    return -np.logaddexp(0.0, margins)
+
+
+class BinaryTask:
+    """Two classes, coded -1 and +1, and the votes that they got so far.
+
+    Parameters
+    ----------
+    labels : int8 array of shape (n_samples,)
+        -1 or +1; both occur.
+    weighting : str
+        L of the paper's Table I.
+    learning_rate : float
+        Weight of a vote inside L.
+    adaptive : bool
+        Whether the weights follow the margins; if not they stay equal.
+
+    Attributes
+    ----------
+    votes : int32 array
+        F over the learning rate: the sum of all votes.
+    in_patch_votes : int32 array
+        S over the learning rate: the votes of learners that were trained on the row, so that G = F - S.
+    log_weights : float64 array
+        log L of each row, up to a constant.
+    tie_label : int
+        What a vote of zero means: the more frequent class, or +1.
+    """
+
+    def __init__(self, labels: NDArray[np.int8], *, weighting: Weighting, learning_rate: float, adaptive: bool):
+        n_samples = len(labels)
+        self.labels = labels
+        self.votes = np.zeros(n_samples, dtype=np.int32)
+        self.in_patch_votes = np.zeros(n_samples, dtype=np.int32)
+        self.log_weights = np.zeros(n_samples)
+        self.tie_label = find_tie_label(labels)
+        self.train_score = np.nan
+        self.oop_score = np.nan
+        self._weighting: Weighting = weighting
+        self._learning_rate = learning_rate
+        self._adaptive = adaptive
+        self._table = self._make_table(0)
+
+    def prepare(self, n_iterations: int) -> None:
+        """Make ready for outputs of up to so many votes."""
+        self._table = self._make_table(n_iterations)
+
+    def complete(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the rows are all of one class, swap the least likely one for the likeliest of the other class."""
+        patch = self.labels[rows]
+        if len(rows) == 1 or patch.min() != patch.max():
+            return rows
+        others = np.flatnonzero(self.labels != patch[0])
+        swapped_in = others[np.argmax(self.log_weights[others])]
+        kept = np.delete(rows, np.argmin(self.log_weights[rows]))
+        return np.sort(np.append(kept, swapped_in))
+
+    def update(self, votes: NDArray[np.int8], rows: NDArray[np.int64], threads: _native.Threads) -> None:
+        """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
+        n_train, n_oop = _native.add_votes(
+            votes,
+            rows,
+            self.labels,
+            self.votes,
+            self.in_patch_votes,
+            self.tie_label,
+            self._table,
+            self.log_weights if self._adaptive else None,
+            threads,
+        )
+        self.train_score = n_train / len(self.labels)
+        self.oop_score = n_oop / len(self.labels)
+
+    def weigh(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Logarithms of the weights that rows with these votes have."""
+        if not self._adaptive:
+            return np.zeros(len(votes))
+        return self._table[len(self._table) // 2 + self.labels * votes]
+
+    def _make_table(self, n_votes: int) -> NDArray[np.float64]:
+        # Votes are whole numbers: L needs to be computed only for as many values as a row can have.
+        margins = np.arange(-n_votes, n_votes + 1, dtype=np.float64)
+        return log_weighting(self._weighting, self._learning_rate * margins)
+
+
+def find_tie_label(labels: NDArray[np.int8]) -> int:
+    """Find the class that a vote of zero goes to: the more frequent one, or +1."""
+    return 1 if np.count_nonzero(labels > 0) * 2 >= len(labels) else -1
