@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "mpboost/probabilities.hpp"
 #include "mpboost/race.hpp"
 #include "mpboost/votes.hpp"
 
@@ -34,6 +35,22 @@ void bind_sampling(nb::module_& module) {
       "Draw n items without replacement in proportion to their weights; ascending. Weight zero (-inf) is drawn last.");
 
   module.def(
+      "move_probabilities",
+      [](Vector<double> probabilities, Vector<double> log_weights, Vector<const std::int64_t> items,
+         Vector<const double> targets, double momentum, double exploration) {
+        const auto n = static_cast<std::int64_t>(probabilities.size());
+        check_size(log_weights, n, "probabilities and log-weights must have one size");
+        check_size(targets, static_cast<std::int64_t>(items.size()), "every item needs a target");
+        check_indices(items, n, "no such item");
+        move_probabilities({probabilities.data(), probabilities.size()}, log_weights.data(), as_span(items),
+                           targets.data(), momentum, exploration);
+      },
+      nb::arg("probabilities").noconvert(), nb::arg("log_weights").noconvert(), nb::arg("items"), nb::arg("targets"),
+      nb::arg("momentum"), nb::arg("exploration"),
+      "Move the probabilities of some items by `momentum` towards their targets, shares of the mass that they have "
+      "together; refresh the log-weights of all of them for draws with a share of uniform ones.");
+
+  module.def(
       "log_of",
       [](Vector<const double> weights) {
         std::vector<double> logs(weights.size());
@@ -55,9 +72,9 @@ void bind_sampling(nb::module_& module) {
         if (log_weights) check_size(*log_weights, n_rows, message);
         check_indices(patch, n_rows, "the patch names a row that does not exist");
         const BinaryOutputs outputs{n_rows, labels.data(), total.data(), in_patch.data()};
+        check(table.size() % 2 == 1, "the table of weights needs a middle");
         nb::gil_scoped_release release;
-        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label,
-                                       table.data() + table.size() / 2,
+        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label, as_span(table),
                                        log_weights ? log_weights->data() : nullptr, threads);
         return std::pair(correct.train, correct.out_of_patch);
       },

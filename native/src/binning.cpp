@@ -104,7 +104,7 @@ std::vector<double> find_edges(const std::vector<T>& sorted, int max_bins) {
   return edges;
 }
 
-// Codes of up to 64 values at once: eight rounds of halving, each over all values, so that the
+// Codes of up to a block of values at once: eight rounds of halving, each over all values, so that the
 // processor works on many searches at a time.
 class Search {
  public:
@@ -113,11 +113,18 @@ class Search {
     std::copy(edges, edges + n_edges, edges_);
   }
 
-  void codes(const double* values, int n, std::uint8_t* out) const {
+  // Returns whether any value is missing.
+  bool codes(const double* values, int n, std::uint8_t* out) const {
     std::uint32_t position[block_rows] = {};
     for (auto step = static_cast<std::uint32_t>(first_step_); step > 0; step /= 2)
       for (int i = 0; i < n; ++i) position[i] += edges_[position[i] + step - 1] < values[i] ? step : 0;
-    for (int i = 0; i < n; ++i) out[i] = std::isnan(values[i]) ? missing_code : static_cast<std::uint8_t>(position[i]);
+    bool has_missing = false;
+    for (int i = 0; i < n; ++i) {
+      const bool is_missing = values[i] != values[i];
+      has_missing |= is_missing;
+      out[i] = is_missing ? missing_code : static_cast<std::uint8_t>(position[i]);
+    }
+    return has_missing;
   }
 
  private:
@@ -127,7 +134,9 @@ class Search {
 
 // Whether codes are the values themselves up to the last edge: the edges are 0.5, 1.5, 2.5, ...
 bool keeps_bytes(const double* edges, std::int64_t n_edges) {
-  return n_edges == 0 || (edges[0] == 0.5 && edges[n_edges - 1] == static_cast<double>(n_edges) - 0.5);
+  for (std::int64_t b = 0; b < n_edges; ++b)
+    if (edges[b] != static_cast<double>(b) + 0.5) return false;
+  return true;
 }
 
 // Columns are coded a few at a time so that each cache line of a row-major table is fetched once.
@@ -150,7 +159,7 @@ void encode(const Table<T>& table, const BinMapper& mapper, std::int64_t begin, 
       for (std::int64_t j = first; j < last; ++j) {
         double values[block_rows];
         for (int i = 0; i < n; ++i) values[i] = static_cast<double>(table.at(row + i, j));
-        searches[static_cast<std::size_t>(j - first)].codes(values, n, out.column(j) + row);
+        if (searches[static_cast<std::size_t>(j - first)].codes(values, n, out.column(j) + row)) out.set_has_missing(j);
       }
     }
   }
@@ -187,9 +196,15 @@ BinMapper::BinMapper(std::vector<double> edges, std::vector<std::int64_t> offset
     : edges_(std::move(edges)), offsets_(std::move(offsets)) {
   if (offsets_.empty() || offsets_.front() != 0 || offsets_.back() != static_cast<std::int64_t>(edges_.size()))
     throw std::invalid_argument("bin offsets do not span the edges");
-  for (std::size_t j = 1; j < offsets_.size(); ++j)
+  for (std::size_t j = 1; j < offsets_.size(); ++j) {
     if (offsets_[j] < offsets_[j - 1] || offsets_[j] - offsets_[j - 1] >= max_value_bins)
       throw std::invalid_argument("a feature has a wrong number of bin edges");
+    for (auto k = offsets_[j - 1] + 1; k <= offsets_[j]; ++k) {
+      const double last = edges_[static_cast<std::size_t>(k - 1)];
+      const bool ascends = k == offsets_[j] ? last == last : last < edges_[static_cast<std::size_t>(k)];
+      if (!ascends) throw std::invalid_argument("bin edges must ascend");
+    }
+  }
 }
 
 BinMapper BinMapper::fit(const TableView& view, int max_bins, std::uint64_t seed, Threads& threads) {

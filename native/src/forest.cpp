@@ -39,7 +39,7 @@ Forest Forest::first(std::int64_t n_trees) const {
 
 void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
                        Threads& threads) const {
-  constexpr std::int64_t grain = 32;  // blocks that a tree is bound for: their codes stay in the cache
+  constexpr std::int64_t grain = 2048 / block_rows;  // blocks that a tree is bound for: their codes stay in the cache
   threads.for_ranges(columns.n_blocks(), grain, [&](std::int64_t first_block, std::int64_t last_block) {
     BoundTree bound;
     for (std::int64_t start = first_block; start < last_block; start += grain) {
@@ -49,7 +49,7 @@ void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::in
         for (std::int64_t block = start; block < stop; ++block) {
           bound.sweep(block);
           std::int8_t votes[block_rows];
-          write_votes(bound.positive_rows(), block_rows, votes);
+          for (int word = 0; word < mask_words; ++word) write_votes(bound.positive_rows(word), votes + 64 * word);
           std::int32_t* total = totals + block * block_rows;
           const std::int64_t n = std::min(block_rows, columns.n_rows() - block * block_rows);
           for (std::int64_t i = 0; i < n; ++i) total[i] += votes[i];

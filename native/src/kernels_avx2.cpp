@@ -4,6 +4,8 @@
 namespace mpboost {
 
 extern const Kernels avx2_kernels;
-const Kernels avx2_kernels{"avx2", avx2::search_pairs, avx2::search_bins, avx2::sweep_block};
+const Kernels avx2_kernels{
+    "avx2", avx2::search_pairs, avx2::search_bins, avx2::log_exponential, avx2::sweep_block,
+};
 
 }  // namespace mpboost

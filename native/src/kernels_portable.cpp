@@ -4,6 +4,8 @@
 namespace mpboost {
 
 extern const Kernels portable_kernels;
-const Kernels portable_kernels{"portable", portable::search_pairs, portable::search_bins, portable::sweep_block};
+const Kernels portable_kernels{
+    "portable", portable::search_pairs, portable::search_bins, portable::log_exponential, portable::sweep_block,
+};
 
 }  // namespace mpboost

@@ -1,11 +1,17 @@
 #include "mpboost/race.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <mutex>
 
+#include "mpboost/kernels.hpp"
+
 namespace mpboost {
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::int64_t grain = 1 << 15;
 
 struct Arrival {
   double log_time;
@@ -15,66 +21,210 @@ struct Arrival {
   }
 };
 
-// The first `capacity` arrivals of those pushed, kept by cutting a buffer of twice that size.
-class Leaders {
+// The chance to have arrived by d widths after exp(-log-weight). Before the table begins nobody has: the least time
+// there is, 2^-53, is after it.
+class Chances {
  public:
-  explicit Leaders(std::int64_t capacity)
-      : capacity_(static_cast<std::size_t>(capacity)), limit_(std::max<std::size_t>(2 * capacity_, 64)) {
-    arrivals_.reserve(limit_);
+  explicit Chances(double width)
+      : first_(static_cast<int>(-45.0 / width) - 1), last_(static_cast<int>(4.0 / width) + 1) {
+    for (int d = first_; d <= last_; ++d) chances_.push_back(-std::expm1(-std::exp(d * width)));
   }
-
-  // No arrival after this can be a leader.
-  double deadline() const { return deadline_; }
-
-  void push(const Arrival& arrival) {
-    arrivals_.push_back(arrival);
-    if (arrivals_.size() == limit_) cut();
-  }
-
-  std::vector<Arrival>& finish() {
-    if (arrivals_.size() > capacity_) cut();
-    return arrivals_;
+  int first() const { return first_; }
+  int last() const { return last_; }
+  double operator()(int d) const {
+    return d < first_ ? 0.0 : chances_[static_cast<std::size_t>(std::min(d, last_) - first_)];
   }
 
  private:
-  void cut() {
-    const auto last = arrivals_.begin() + static_cast<std::ptrdiff_t>(capacity_) - 1;
-    std::nth_element(arrivals_.begin(), last, arrivals_.end());
-    deadline_ = last->log_time;
-    arrivals_.resize(capacity_);
+  int first_, last_;
+  std::vector<double> chances_;
+};
+
+// Which items may have arrived by some time: those whose random bits exceed the limit of their weight's level. Level k
+// holds log-weights in (high - k * width, high - (k - 1) * width]; the first and the last are open. Times are counted
+// from exp(-origin), so that the common size of the weights takes nothing off their differences.
+class Screen {
+ public:
+  static constexpr int max_levels = 1024;
+
+  // Lets everybody through.
+  explicit Screen(double origin) : origin_(origin) {}
+
+  // Lets those through who can be there by `deadline` widths after exp(-high).
+  Screen(double high, double width, int n_levels, int deadline, const Chances& chances)
+      : origin_(high), per_width_(1.0 / width), last_level_(n_levels), deadline_(deadline * width) {
+    for (int level = 1; level <= n_levels; ++level) {
+      // One with the largest weight of its level is in time when its uniform number exceeds this.
+      const double least = 1.0 - chances(deadline - level + 1) * (1.0 + 1e-9) - 0x1p-50;
+      limits_[level] = least > 0 ? static_cast<std::uint64_t>(least * 0x1p64) : 0;
+    }
   }
 
-  std::size_t capacity_, limit_;
-  std::vector<Arrival> arrivals_;
-  double deadline_ = std::numeric_limits<double>::infinity();
+  bool passes(double log_weight, std::uint64_t bits) const {
+    double level = (origin_ - log_weight) * per_width_ + 1.0;
+    level = level < last_level_ ? level : last_level_;  // also if it is not a number
+    level = level > 0.0 ? level : 0.0;
+    return bits >= limits_[static_cast<int>(level)];
+  }
+
+  bool is_open() const { return deadline_ == infinity; }
+  double origin() const { return origin_; }
+  double deadline() const { return deadline_; }  // logarithm of a time
+
+ private:
+  double origin_, per_width_ = 0.0, last_level_ = 0.0, deadline_ = infinity;
+  std::uint64_t limits_[max_levels + 1] = {};
+};
+
+// The n-th largest of all weights that are not zero, or the smallest.
+template <class LogWeight>
+double find_nth_largest(LogWeight log_weight, std::int64_t n_items, std::int64_t n) {
+  std::vector<double> weights;
+  for (std::int64_t i = 0; i < n_items; ++i)
+    if (const double w = log_weight(i); w > -infinity) weights.push_back(w);
+  if (weights.empty()) return 0.0;
+  const auto nth = weights.begin() + std::min(n, static_cast<std::int64_t>(weights.size())) - 1;
+  std::ranges::nth_element(weights, nth, std::ranges::greater());
+  return std::isfinite(*nth) ? *nth : 0.0;
+}
+
+// Every stride-th item, as a range that threads share.
+template <class LogWeight>
+struct Sample {
+  LogWeight log_weight;
+  std::int64_t stride, size;
+
+  template <class Look>
+  void for_ranges(Threads& threads, Look look) const {
+    threads.for_ranges(size, grain, look);
+  }
+  double operator[](std::int64_t i) const { return log_weight(i * stride); }
+};
+
+struct Extent {
+  double low = infinity, high = -infinity;  // of finite log-weights
 };
 
 template <class LogWeight>
-void run(LogWeight log_weight, std::int64_t begin, std::int64_t end, const Stream& stream, Leaders& leaders) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    const double u = uniform(stream.bits(static_cast<std::uint64_t>(i)));
-    const double w = log_weight(i);
-    // -log(u) >= 1 - u, so most items are known to be late before any logarithm is taken. The comparison
-    // is also false for weight zero.
-    if (!(log_lower_bound(1.0 - u) - w <= leaders.deadline()) || !(w > -std::numeric_limits<double>::infinity()))
-      continue;
-    const double log_time = log_positive(-log_positive(u)) - w;
-    if (log_time <= leaders.deadline()) leaders.push({log_time, i});
-  }
+Extent find_extent(const Sample<LogWeight>& sample, Threads& threads) {
+  Extent all;
+  std::mutex mutex;
+  sample.for_ranges(threads, [&](std::int64_t begin, std::int64_t end) {
+    Extent extent[4];  // four chains of comparisons, so that the processor need not wait
+    for (std::int64_t i = begin; i < end; ++i) {
+      auto& [lowest, highest] = extent[i % 4];
+      const double w = sample[i];
+      const double finite = w > -infinity ? w : infinity;
+      lowest = finite < lowest ? finite : lowest;
+      highest = w > highest ? w : highest;
+    }
+    std::lock_guard lock(mutex);
+    for (const auto& [lowest, highest] : extent) all = {std::min(all.low, lowest), std::max(all.high, highest)};
+  });
+  return all;
 }
 
+// A screen that n items, and not many more, will pass in all likelihood: weights are rounded to levels, so the number that
+// is expected by some time is a sum over levels. A sample tells enough about the weights, as n is large where it is thin.
 template <class LogWeight>
-std::vector<Arrival> first_arrivals(LogWeight log_weight, std::int64_t n_items, std::int64_t n, const Stream& stream,
-                                    Threads& threads) {
-  Leaders all(n);
+Screen find_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, Threads& threads) {
+  constexpr double fine_width = 0.25;
+  static const Chances fine_chances(fine_width);
+  const std::int64_t stride = std::clamp<std::int64_t>(n / 100, 1, 16);
+  const Sample<LogWeight> sample{log_weight, stride, (n_items + stride - 1) / stride};
+
+  const auto [low, high] = find_extent(sample, threads);
+  const double range = high - low;
+  // Differences would be lost in the range: count times from the weight of the last item that may be drawn.
+  if (!(range >= 0.0 && range < 1e6)) return Screen(find_nth_largest(log_weight, n_items, n));
+  const double width = std::max(fine_width, range / (Screen::max_levels - 2));
+  const double per_width = 1.0 / width;
+  const int n_levels = static_cast<int>(range * per_width) + 2;
+
+  std::int64_t counts[Screen::max_levels + 1] = {};
   std::mutex mutex;
-  threads.for_ranges(n_items, 1 << 15, [&](std::int64_t begin, std::int64_t end) {
-    Leaders leaders(n);
-    run(log_weight, begin, end, stream, leaders);
+  sample.for_ranges(threads, [&](std::int64_t begin, std::int64_t end) {
+    std::uint32_t here[Screen::max_levels + 1] = {};
+    for (std::int64_t i = begin; i < end; ++i)
+      if (const double w = sample[i]; w > -infinity) ++here[static_cast<int>((high - w) * per_width) + 1];
     std::lock_guard lock(mutex);
-    for (const Arrival& arrival : leaders.finish()) all.push(arrival);
+    for (int level = 1; level <= n_levels; ++level) counts[level] += here[level];
   });
-  return std::move(all.finish());
+
+  const Chances& chances = width == fine_width ? fine_chances : Chances(width);
+  const auto expected = [&](int deadline) {  // if all have the least weight of their level
+    double sum = 0.0;
+    for (int level = 1; level <= n_levels; ++level)
+      sum += static_cast<double>(counts[level]) * chances(deadline - level);
+    return sum;
+  };
+  const double share = static_cast<double>(n) / static_cast<double>(stride);
+  const double wanted = share + 4.0 * std::sqrt(share) + 4.0;
+  int early = chances.first(), late = n_levels + chances.last();
+  if (expected(late) < wanted) return Screen(high);
+  while (late - early > 1) {
+    const int middle = early + (late - early) / 2;
+    (expected(middle) < wanted ? early : late) = middle;
+  }
+  return {high, width, n_levels, late, chances};
+}
+
+// The arrivals of a range of items that are before the screen's deadline.
+template <class LogWeight>
+std::vector<Arrival> find_arrivals(LogWeight log_weight, const Screen& screen, std::int64_t begin, std::int64_t end,
+                                   const Stream& stream) {
+  std::vector<std::int64_t> items;
+  constexpr std::int64_t batch = 512;
+  for (std::int64_t first = begin; first < end; first += batch) {
+    std::int64_t passed[batch];
+    std::size_t n_passed = 0;
+    for (std::int64_t i = first; i < std::min(first + batch, end); ++i) {
+      passed[n_passed] = i;  // kept only if the next line counts it: no branch
+      n_passed += screen.passes(log_weight(i), stream.bits(static_cast<std::uint64_t>(i)));
+    }
+    items.insert(items.end(), passed, passed + n_passed);
+  }
+  std::vector<double> log_times(items.size());
+  for (std::size_t k = 0; k < items.size(); ++k)
+    log_times[k] = uniform(stream.bits(static_cast<std::uint64_t>(items[k])));
+  kernels().log_exponential(log_times.data(), static_cast<std::int64_t>(items.size()));
+  std::vector<Arrival> arrivals;
+  arrivals.reserve(items.size());
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    const double w = log_weight(items[k]);
+    const double log_time = log_times[k] - (w - screen.origin());
+    if (log_time <= screen.deadline() && w > -infinity) arrivals.push_back({log_time, items[k]});
+  }
+  return arrivals;
+}
+
+// The first n items to arrive, or all that ever do.
+template <class LogWeight>
+std::vector<std::int64_t> first_items(LogWeight log_weight, std::int64_t n_items, std::int64_t n, const Stream& stream,
+                                      Threads& threads) {
+  Screen screen = find_screen(log_weight, n_items, n, threads);
+  std::vector<Arrival> all;
+  while (true) {
+    std::mutex mutex;
+    threads.for_ranges(n_items, grain, [&](std::int64_t begin, std::int64_t end) {
+      const auto arrivals = find_arrivals(log_weight, screen, begin, end, stream);
+      std::lock_guard lock(mutex);
+      all.insert(all.end(), arrivals.begin(), arrivals.end());
+    });
+    if (static_cast<std::int64_t>(all.size()) >= n || screen.is_open()) break;
+    all.clear();
+    screen = Screen(screen.origin());  // too few were in time: wait for all
+  }
+  if (static_cast<std::int64_t>(all.size()) > n) {
+    auto order = all;
+    std::nth_element(order.begin(), order.begin() + n, order.end());
+    const Arrival first_loser = order[static_cast<std::size_t>(n)];
+    std::erase_if(all, [&](const Arrival& arrival) { return !(arrival < first_loser); });
+  }
+  std::vector<std::int64_t> items(all.size());
+  std::ranges::transform(all, items.begin(), &Arrival::item);
+  if (!std::ranges::is_sorted(items)) std::ranges::sort(items);  // threads finish in any order
+  return items;
 }
 
 }  // namespace
@@ -82,19 +232,14 @@ std::vector<Arrival> first_arrivals(LogWeight log_weight, std::int64_t n_items, 
 std::vector<std::int64_t> race(const double* log_weights, std::int64_t n_items, std::int64_t n, const Stream& stream,
                                Threads& threads) {
   if (n <= 0) return {};
-  auto winners = first_arrivals([=](std::int64_t i) { return log_weights[i]; }, n_items, n, stream, threads);
-  std::vector<std::int64_t> items;
-  items.reserve(static_cast<std::size_t>(n));
-  for (const Arrival& winner : winners) items.push_back(winner.item);
-
+  auto items = first_items([=](std::int64_t i) { return log_weights[i]; }, n_items, n, stream, threads);
   const std::int64_t n_left = n - static_cast<std::int64_t>(items.size());
   if (n_left > 0) {  // every item of positive weight is in
-    constexpr double zero_weight = -std::numeric_limits<double>::infinity();
-    auto rest = first_arrivals([=](std::int64_t i) { return log_weights[i] > zero_weight ? zero_weight : 0.0; },
-                               n_items, n_left, stream, threads);
-    for (const Arrival& arrival : rest) items.push_back(arrival.item);
+    const auto rest = first_items([=](std::int64_t i) { return log_weights[i] > -infinity ? -infinity : 0.0; },
+                                  n_items, n_left, stream, threads);
+    items.insert(items.end(), rest.begin(), rest.end());
+    std::ranges::sort(items);
   }
-  std::sort(items.begin(), items.end());
   return items;
 }
 

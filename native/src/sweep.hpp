@@ -13,26 +13,30 @@ class BoundTree {
  public:
   void bind(TreeView tree, const BinnedColumns& columns);
 
-  // Bit i of leaf(l) tells whether row 64 * block + i is in leaf l, after sweep(block).
-  void sweep(std::int64_t block) { kernel_({splits_, masks_.data()}, block * block_rows); }
-  std::size_t n_leaves() const { return masks_.size() - splits_.size(); }
-  std::uint64_t leaf(std::size_t l) const { return masks_[splits_.size() + l]; }
+  // Find the leaves of the rows of a block.
+  void sweep(std::int64_t block) { kernel_({splits_, is_shifted_, masks_.data()}, block * block_rows); }
 
-  // The rows of the block whose leaf value is positive.
-  std::uint64_t positive_rows() const {
+  std::size_t n_leaves() const { return masks_.size() / mask_words - splits_.size(); }
+
+  // Which of 64 rows of the block, from row 64 * word, are in a leaf; and which are in leaves of positive value.
+  std::uint64_t rows_in_leaf(std::size_t leaf, int word) const {
+    return masks_[(splits_.size() + leaf) * mask_words + static_cast<std::size_t>(word)];
+  }
+  std::uint64_t positive_rows(int word) const {
     std::uint64_t rows = 0;
-    for (const std::uint32_t slot : positive_slots_) rows |= masks_[slot];
+    for (const std::size_t leaf : positive_leaves_) rows |= rows_in_leaf(leaf, word);
     return rows;
   }
 
  private:
   void (*kernel_)(const Sweep&, std::int64_t) = nullptr;
   std::vector<SweepSplit> splits_;
+  bool is_shifted_ = false;
   std::vector<std::uint64_t> masks_;
-  std::vector<std::uint32_t> positive_slots_;
+  std::vector<std::size_t> positive_leaves_;
 };
 
-// Bits to votes: +1 where the bit is set, -1 elsewhere.
-void write_votes(std::uint64_t positive, std::int64_t n_rows, std::int8_t* votes);
+// Turn 64 bits into votes: +1 where the bit is set, -1 elsewhere.
+void write_votes(std::uint64_t positive, std::int8_t* votes);
 
 }  // namespace mpboost

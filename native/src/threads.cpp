@@ -1,12 +1,22 @@
 #include "mpboost/threads.hpp"
 
+#include <stdexcept>
+#include <string>
+
 namespace mpboost {
 
 Threads::Threads(int n_threads) {
-  for (int i = 1; i < n_threads; ++i) workers_.emplace_back([this] { serve(); });
+  try {
+    for (int i = 1; i < n_threads; ++i) workers_.emplace_back([this] { serve(); });
+  } catch (const std::exception& error) {
+    const auto n_started = workers_.size();
+    close();
+    throw std::runtime_error("the system gave only " + std::to_string(n_started) + " more threads of the " +
+                             std::to_string(n_threads - 1) + " asked for (" + error.what() + "); lower n_jobs");
+  }
 }
 
-Threads::~Threads() {
+void Threads::close() {
   {
     std::lock_guard lock(mutex_);
     closing_ = true;

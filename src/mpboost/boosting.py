@@ -1,6 +1,7 @@
 """The loop: Algorithm 1 of the paper."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -127,8 +128,9 @@ class BoostingRun:
 def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> None:
     """Go on with a run until its stopping rule, a callback or the number of iterations ends it."""
     task, p, q = run.task, run.observation_sampler, run.feature_sampler
-    task.prepare(run.n_estimators)
-    try:
+    with ExitStack() as endings:
+        for callback in reversed(callbacks):
+            endings.callback(callback.on_fit_end, run)
         for callback in callbacks:
             callback.on_fit_begin(run)
         while not run.stop_reason:
@@ -147,6 +149,3 @@ def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Thre
             for callback in callbacks:
                 if callback.on_iteration_end(run):
                     run.stop(f"stopped by {type(callback).__name__}")
-    finally:
-        for callback in callbacks:
-            callback.on_fit_end(run)

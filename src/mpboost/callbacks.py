@@ -39,7 +39,7 @@ class Callback:
         return None
 
     def on_fit_end(self, run: "BoostingRun") -> None:
-        """Look after the last iteration; also called when the fit fails."""
+        """Look after the last iteration; also called when the fit fails, even at its beginning."""
 
 
 class FeatureProbabilityRecorder(Callback):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -33,7 +33,7 @@ from mpboost.tasks import BinaryTask, Weighting
 class MPBoostClassifier(ClassifierMixin, BaseEstimator):
     """Minipatch boosting for two classes.
 
-    Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets the tree vote
+    Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets it vote
     on all rows. Rows that the ensemble gets wrong are drawn more often from then on (probabilities p), and so are
     features that the trees found useful (probabilities q). The votes of those trees that never saw a row give the
     out-of-patch score: validation without a hold-out, which also tells when to stop.
@@ -73,11 +73,12 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         Most values that the trees tell apart in a feature, between 2 and 255. Missing values are kept apart besides.
     stopping : {"patience", "paper"} or None, default="patience"
         "patience" ends the fit when the out-of-patch score has not improved for ``n_iter_no_change`` iterations,
-        "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, all of them.
+        "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, them all.
     n_iter_no_change : int, default=100
         Patience. The best iteration is not sought among the first half of so many.
     warm_start : bool, default=False
-        Whether a second fit, on the same data and with more estimators, goes on from the first.
+        Whether a second fit, on the same data and with more estimators, goes on from the first. Set it for the first
+        fit already: the model then keeps its binned data.
     callbacks : list of Callback, default=None
         Objects that watch the fit and may end it.
     verbose : int, default=0
@@ -142,7 +143,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             StrOptions({"sqrt", "auto"}),
         ],
         "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
-        "learning_rate": [Interval(Real, 0.0, None, closed="neither")],
+        "learning_rate": [Interval(Real, 0.0, 1e6, closed="right")],
         "feature_momentum": [Interval(Real, 0.0, 1.0, closed="both")],
         "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
         "adaptive_observations": ["boolean"],
@@ -223,21 +224,22 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self : MPBoostClassifier
             The fitted model.
         """
+        callbacks = self._make_callbacks()
         X, y, known_features = check_training_data(self, X, y)
         classes, labels = encode_labels(y)
         threads = _native.Threads(joblib.effective_n_jobs(self.n_jobs))
 
         run = getattr(self, "_run", None) if self.warm_start else None
-        run = self._assemble(X, labels, threads) if run is None else self._check_continues(run, X, labels)
+        run = self._assemble(X, labels, threads) if run is None else self._check_continues(run, X, labels, threads)
         run.extend(self.n_estimators)
 
-        boost(run, self._make_callbacks(), threads)
+        boost(run, callbacks, threads)
 
         self._publish(run, classes, known_features)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Sum the votes of all learners, times the learning rate.
+        """Sum the votes of all learners, times the learning rate that they were trained with.
 
         Parameters
         ----------
@@ -249,7 +251,8 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         decision : array of shape (n_samples,)
             Positive for ``classes_[1]``, negative for ``classes_[0]``.
         """
-        return self.learning_rate * self._vote(X).astype(np.float64)
+        votes = self._vote(X)
+        return self._vote_weight * votes.astype(np.float64)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class of each row: the one with more votes, and the more frequent one in training at a tie.
@@ -296,7 +299,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             As ``decision_function``, for one more learner each time.
         """
         for votes in self._staged_vote(X):
-            yield self.learning_rate * votes.astype(np.float64)
+            yield self._vote_weight * votes.astype(np.float64)
 
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
         """Predict with the first, the first two, ... learners.
@@ -351,6 +354,8 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self, X: NDArray[Any], task: BinaryTask, seed: int, threads: _native.Threads
     ) -> tuple[Learner, Ensemble]:
         if self.estimator is not None:
+            if not is_classifier(self.estimator):
+                raise TypeError(f"estimator must be a classifier, not {self.estimator!r}.")
             learner = EstimatorLearner(
                 self.estimator,
                 X,
@@ -362,30 +367,38 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             return learner, EstimatorEnsemble()
         mapper = _native.BinMapper.fit(X, self.max_bins, seed, threads)
         trees = TreeLearner(
-            mapper.transform(X, threads),
+            mapper,
+            X,
             task.labels,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             tie_label=task.tie_label,
             importance=self.importance,
             seed=seed,
+            threads=threads,
         )
         return trees, TreeEnsemble(mapper)
 
-    def _check_continues(self, run: BoostingRun, X: NDArray[Any], labels: NDArray[np.int8]) -> BoostingRun:
+    def _check_continues(
+        self, run: BoostingRun, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads
+    ) -> BoostingRun:
         if self.n_estimators < run.iteration:
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {run.iteration} iterations done already; with "
                 "warm_start=True it can only grow."
             )
-        n_features = len(run.feature_sampler.probabilities)
-        if X.shape[1] != n_features or not np.array_equal(labels, run.task.labels):
+        shape = len(run.task.labels), len(run.feature_sampler.probabilities)
+        has_labels = X.shape == shape and np.array_equal(labels, run.task.labels)
+        if not has_labels or not run.learner.has_table(X, threads):
             raise ValueError(
                 "With warm_start=True a second fit needs the same X and y; set warm_start=False to start anew."
             )
         return run
 
     def _make_callbacks(self) -> list[Callback]:
+        for callback in self.callbacks or ():
+            if not isinstance(callback, Callback):
+                raise TypeError(f"callbacks must be instances of mpboost.Callback, not {callback!r}.")
         return [*(self.callbacks or ()), *([ProgressBar()] if self.verbose else ())]
 
     def _publish(self, run: BoostingRun, classes: NDArray[Any], known_features: dict[str, Any]) -> None:
@@ -407,6 +420,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             "feature_importances_": best.importance_sums / (total_importance or 1.0),
             "_ensemble": run.ensemble.first(n_learners),
             "_tie_class": int(task.tie_label > 0),
+            "_vote_weight": float(self.learning_rate),
             "_run": run if self.warm_start else None,
             **known_features,
         }

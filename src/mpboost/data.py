@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 
 def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
@@ -50,5 +50,9 @@ def _as_native(X: NDArray[Any]) -> NDArray[Any]:
     """Make the type of the numbers one that the engine reads; mostly it is already, and nothing is copied."""
     kind, size = X.dtype.kind, X.dtype.itemsize
     if kind in "biu" or (kind == "f" and size in (4, 8)):
-        return X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
-    return X.astype(np.float32 if kind == "f" and size < 4 else np.float64)
+        X = X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
+        # Columns of a record array may lie at odd distances.
+        return X if all(stride % size == 0 for stride in X.strides) else np.ascontiguousarray(X)
+    with np.errstate(over="ignore"):
+        X = X.astype(np.float32 if kind == "f" and size < 4 else np.float64)
+    return check_array(X, ensure_all_finite="allow-nan", dtype=None)  # long doubles may be beyond float64

@@ -40,13 +40,17 @@ class Learner(Protocol):
     ) -> TrainedLearner:
         """Train on a minipatch and vote on all rows."""
 
+    def has_table(self, X: NDArray[Any], threads: _native.Threads) -> bool:
+        """Tell whether X is the table that the learner was made with, as far as it can see."""
+
 
 class TreeLearner:
     """Native decision trees on binned columns."""
 
     def __init__(
         self,
-        columns: _native.BinnedColumns,
+        mapper: _native.BinMapper,
+        X: NDArray[Any],
         labels: NDArray[np.int8],
         *,
         max_depth: int | None,
@@ -54,13 +58,15 @@ class TreeLearner:
         tie_label: int,
         importance: Importance,
         seed: int,
+        threads: _native.Threads,
     ):
-        self._columns = columns
+        self._mapper = mapper
+        self._columns = mapper.transform(X, threads)
         self._labels = labels
         self._grower = _native.TreeGrower(max_depth or 0, min_samples_leaf, tie_label)
         self._importance = importance
         self._seed = seed
-        self._votes = np.empty(columns.n_rows, dtype=np.int8)
+        self._votes = np.empty(len(X), dtype=np.int8)
 
     def train(
         self, iteration: int, rows: NDArray[np.int64], features: NDArray[np.int64], threads: _native.Threads
@@ -78,6 +84,10 @@ class TreeLearner:
             )
         return TrainedLearner(tree, self._votes, importances)
 
+    def has_table(self, X: NDArray[Any], threads: _native.Threads) -> bool:
+        """Tell whether X has the same bins."""
+        return np.array_equal(self._mapper.transform(X, threads).codes, self._columns.codes)
+
 
 @dataclass
 class ColumnModel:
@@ -91,7 +101,13 @@ class ColumnModel:
         """Vote -1 or +1 for each row."""
         if self.estimator is None:
             return np.full(len(X), self.constant, dtype=np.int8)
-        return np.asarray(self.estimator.predict(X[:, self.features]), dtype=np.int8)
+        votes = np.asarray(self.estimator.predict(X[:, self.features]))
+        if not np.isin(votes, (-1, 1)).all():
+            name = type(self.estimator).__name__
+            raise ValueError(
+                f"{name} was trained on the labels -1 and 1 but predicts others; use another weak learner."
+            )
+        return votes.astype(np.int8)
 
 
 class EstimatorLearner:
@@ -128,6 +144,10 @@ class EstimatorLearner:
             if self._needs_importances:
                 importances = _normalise(self._measure_importances(model.estimator, X, y, seed))
         return TrainedLearner(model, model.vote(self._X), importances)
+
+    def has_table(self, X: NDArray[Any], threads: _native.Threads) -> bool:
+        """Tell whether X has the same values."""
+        return np.array_equal(X, self._X, equal_nan=X.dtype.kind == "f")
 
     def _measure_importances(
         self, estimator: Any, X: NDArray[Any], y: NDArray[np.int8], seed: int

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-#: Algorithms 1 and 2 of the paper to the letter. The size of the minipatch is the algorithm's input, to be chosen for the
-#: data ("around ten percent of the observations and features"):
+#: Algorithms 1 and 2 of the paper to the letter. The size of the minipatch is the algorithm's input, to be chosen for
+#: the data ("around ten percent of the observations and features"):
 #: ``MPBoostClassifier(**PAPER, max_samples=500, max_features=30)``.
 PAPER: dict[str, Any] = {
     "weighting": "logistic",

@@ -63,7 +63,7 @@ class FeatureSampler:
         self._exploration = exploration
         self._adaptive = adaptive
         self._seed = seed
-        self._log_weights = self._log(self.probabilities)
+        self._log_weights = _native.log_of(self.probabilities)
 
     def sample(self, iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
         """Draw columns without replacement, in ascending order."""
@@ -76,14 +76,9 @@ class FeatureSampler:
         """
         if not self._adaptive or not importances.any():
             return
-        q = self.probabilities[features]
-        q = (1.0 - self._momentum) * q + (self._momentum * q.sum()) * importances
-        self.probabilities[features] = q
-        self._log_weights[features] = self._log(q)
-
-    def _log(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
-        share = self._exploration / len(self.probabilities)
-        return _native.log_of((1.0 - self._exploration) * q + share)
+        _native.move_probabilities(
+            self.probabilities, self._log_weights, features, importances, self._momentum, self._exploration
+        )
 
 
 def probabilities_from_logs(log_weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -134,9 +129,9 @@ def find_patch_features(max_features: Size, n_features: int) -> int:
 def _find_size(name: str, size: Size, limit: int) -> int:
     if size == "sqrt":
         return max(1, math.isqrt(limit))
-    if isinstance(size, float):
-        return max(1, int(size * limit))
     assert not isinstance(size, str)
+    if not isinstance(size, int | np.integer):
+        return max(1, int(float(size) * limit))
     if size > limit:
         raise ValueError(f"{name}={size} is more than the {limit} there are in the data; choose a smaller number.")
     return int(size)

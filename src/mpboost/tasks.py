@@ -64,11 +64,8 @@ class BinaryTask:
         self._weighting: Weighting = weighting
         self._learning_rate = learning_rate
         self._adaptive = adaptive
-        self._table = self._make_table(0)
-
-    def prepare(self, n_iterations: int) -> None:
-        """Make ready for outputs of up to so many votes."""
-        self._table = self._make_table(n_iterations)
+        self._n_learners = 0
+        self._table = self._make_table(256)
 
     def complete(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the rows are all of one class, swap the least likely one for the likeliest of the other class."""
@@ -82,6 +79,9 @@ class BinaryTask:
 
     def update(self, votes: NDArray[np.int8], rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
+        self._n_learners += 1
+        if self._n_learners > len(self._table) // 2:
+            self._table = self._make_table(2 * self._n_learners)
         n_train, n_oop = _native.add_votes(
             votes,
             rows,
@@ -103,7 +103,7 @@ class BinaryTask:
         return self._table[len(self._table) // 2 + self.labels * votes]
 
     def _make_table(self, n_votes: int) -> NDArray[np.float64]:
-        # Votes are whole numbers: L needs to be computed only for as many values as a row can have.
+        # Votes are whole numbers: L is computed once for every value that so many of them can add up to.
         margins = np.arange(-n_votes, n_votes + 1, dtype=np.float64)
         return log_weighting(self._weighting, self._learning_rate * margins)
 

@@ -33,7 +33,8 @@ struct Histogram {
   alignas(64) std::uint32_t counts[2][256 * group_lanes];
 };
 
-// A split as the sweep sees it. Slots are places among the masks: those of the splits, then those of the leaves.
+// A split as the sweep sees it. Slots number the masks, of mask_words words each: those of the splits, then those of
+// the leaves.
 struct SweepSplit {
   const std::uint8_t* column;
   std::uint32_t left_slot, right_slot;
@@ -45,7 +46,8 @@ struct SweepSplit {
 
 struct Sweep {
   std::span<const SweepSplit> splits;
-  std::uint64_t* masks;  // scratch: a word per split, then one per leaf
+  bool is_shifted;       // whether any split has a shift
+  std::uint64_t* masks;  // one per split, then one per leaf: bit i tells whether row i of the block is there
 };
 
 struct Kernels {
@@ -54,7 +56,9 @@ struct Kernels {
   // max_pair_rows; `search_bins` counts rows per bin.
   GroupSplit (*search_pairs)(const NodeRows&);
   GroupSplit (*search_bins)(const NodeRows&, Histogram&);
-  // Fill the masks of the leaves with the rows of one block (64 rows from `row`) that they hold.
+  // Turn uniform numbers in (0, 1) into logarithms of exponential ones: log(-log(u)).
+  void (*log_exponential)(double* values, std::int64_t n);
+  // Fill the masks of the leaves with the rows of the block that begins at `row`.
   void (*sweep_block)(const Sweep&, std::int64_t row);
 };
 

@@ -17,7 +17,7 @@ namespace mpboost {
 class Threads {
  public:
   explicit Threads(int n_threads);
-  ~Threads();
+  ~Threads() { close(); }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
@@ -44,6 +44,7 @@ class Threads {
  private:
   void share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task);
   void work_off();
+  void close();
   void serve();
 
   std::vector<std::thread> workers_;

@@ -21,8 +21,8 @@ struct CorrectCounts {
 
 // Add a learner's votes to F and, for the rows of its patch, to S. Count the rows that sign(F) and sign(G) get
 // right: where F is 0 it predicts tie_label; where G is 0 it is wrong. Unless `log_weights` is null, set
-// it to table[label * F], the logarithm of the weighting of Table I; `table` points at its middle.
+// it to the entry label * F of the table, counted from its middle: the logarithm of the weighting of Table I.
 CorrectCounts add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
-                        std::int8_t tie_label, const double* table, double* log_weights, Threads& threads);
+                        std::int8_t tie_label, std::span<const double> table, double* log_weights, Threads& threads);
 
 }  // namespace mpboost

@@ -1,0 +1,68 @@
+"""Data to measure on: real sets from a folder, and tables made up on the spot."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class DataNotFoundError(Exception):
+    """A data set is not where it was looked for; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows to learn from and rows to be judged by; labels are -1 and +1."""
+
+    name: str
+    X_train: NDArray[np.uint8]
+    y_train: NDArray[np.int8]
+    X_test: NDArray[np.uint8]
+    y_test: NDArray[np.int8]
+
+
+def data_folder() -> Path:
+    """Find the folder of the data sets: ``MPBOOST_DATA``, or ``../shared/data`` from the project's root."""
+    return Path(os.environ.get("MPBOOST_DATA", PROJECT.parent / "shared" / "data"))
+
+
+def mnist_3_vs_8() -> Problem:
+    """Load the paper's case study: handwritten digits, 3 (-1) against 8 (+1), 784 pixels."""
+    arrays = _load("mnist.npz", ("X_train", "y_train", "X_test", "y_test"))
+    X_train, y_train = _pick_digits(arrays["X_train"], arrays["y_train"], negative=3, positive=8)
+    X_test, y_test = _pick_digits(arrays["X_test"], arrays["y_test"], negative=3, positive=8)
+    return Problem("MNIST 3 vs 8", X_train, y_train, X_test, y_test)
+
+
+def make_table(n_rows: int, n_columns: int, seed: int = 0) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
+    """Make up a table of uniform numbers, and labels that depend on its first columns and on much noise.
+
+    No temporary is as large as the table, so that a measurement of memory sees none.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_rows, n_columns), dtype=np.float32)
+    signal = X[:, 0] + X[:, 1] * X[:, 2]
+    noise = rng.random(n_rows, dtype=np.float32)
+    return X, np.where(signal + noise > 1.25, 1, -1).astype(np.int8)
+
+
+def _load(name: str, keys: tuple[str, ...]) -> dict[str, NDArray[np.uint8]]:
+    path = data_folder() / name
+    if not path.is_file():
+        raise DataNotFoundError(
+            f"There is no {path}. Set the environment variable MPBOOST_DATA to the folder that holds {name}, "
+            f"a file of numpy.savez with the arrays {', '.join(keys)}."
+        )
+    with np.load(path, allow_pickle=False) as arrays:
+        return {key: arrays[key] for key in keys}
+
+
+def _pick_digits(
+    X: NDArray[np.uint8], digits: NDArray[np.uint8], *, negative: int, positive: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int8]]:
+    kept = np.isin(digits, (negative, positive))
+    return X[kept], np.where(digits[kept] == positive, 1, -1).astype(np.int8)

@@ -1,0 +1,22 @@
+"""Peak memory of a fit, in a process of its own: ``python -m benchmarks.memory 400000 50`` prints a line of JSON."""
+
+import json
+import sys
+
+from benchmarks.data import make_table
+from benchmarks.measure import resident_bytes
+from mpboost import MPBoostClassifier
+
+
+def measure_fit(n_rows: int, n_columns: int) -> dict[str, int]:
+    """Fit once; return the bytes of the table and by how much the peak of memory exceeds that before the fit."""
+    model = MPBoostClassifier(n_estimators=30, random_state=0)
+    model.fit(*make_table(1000, n_columns))  # loads what is loaded at first use
+    X, y = make_table(n_rows, n_columns)
+    before = resident_bytes("VmRSS")
+    model.fit(X, y)
+    return {"data": X.nbytes, "extra": resident_bytes("VmHWM") - before}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure_fit(int(sys.argv[1]), int(sys.argv[2]))))

@@ -1,0 +1,28 @@
+// Step 4b of Algorithm 1: the distribution over features.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "mpboost/random.hpp"
+
+namespace mpboost {
+
+// q_j = (1 - momentum) q_j + momentum * r * target_j for the given items, where r is the sum of their q_j; and the
+// logarithms of their weights in draws of which a share, `exploration`, is uniform. Targets sum to 1, so the sum of
+// all probabilities stays what it was.
+inline void move_probabilities(std::span<double> probabilities, double* log_weights,
+                               std::span<const std::int64_t> items, const double* targets, double momentum,
+                               double exploration) {
+  const double uniform_share = exploration / static_cast<double>(probabilities.size());
+  double mass = 0.0;
+  for (const std::int64_t j : items) mass += probabilities[static_cast<std::size_t>(j)];
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    double& q = probabilities[static_cast<std::size_t>(items[k])];
+    q = (1.0 - momentum) * q + momentum * mass * targets[k];
+    log_weights[items[k]] = log_of((1.0 - exploration) * q + uniform_share);
+  }
+}
+
+}  // namespace mpboost

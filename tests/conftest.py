@@ -1,0 +1,52 @@
+"""What tests share: real data sets, where they are at hand, and one profile for property tests."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from numpy.typing import NDArray
+
+from mpboost import _native
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+# The same examples on every run and on any machine, however slow.
+settings.register_profile("mpboost", deadline=None, derandomize=True, database=None)
+settings.load_profile("mpboost")
+
+
+def load_data(name: str) -> dict[str, NDArray]:
+    """Load the arrays of a data set of the folder MPBOOST_DATA, or skip the test that needs them."""
+    folder = Path(os.environ.get("MPBOOST_DATA", PROJECT / "../shared/data"))
+    path = folder / f"{name}.npz"
+    if not path.exists():
+        pytest.skip(f"needs {name}.npz in {folder.resolve()}: set MPBOOST_DATA to the folder of data sets")
+    with np.load(path, allow_pickle=False) as file:
+        return {key: file[key] for key in file.files}
+
+
+@pytest.fixture(scope="session")
+def mnist_3_vs_8() -> tuple[NDArray, NDArray, NDArray, NDArray]:
+    """Digits 3 (label 0) and 8 (label 1) as X_train, y_train, X_test, y_test; pixels are uint8."""
+    data = load_data("mnist")
+    parts = []
+    for part in ("train", "test"):
+        chosen = np.isin(data[f"y_{part}"].astype(np.int64), (3, 8))
+        parts += [data[f"X_{part}"][chosen], (data[f"y_{part}"][chosen].astype(np.int64) == 8).astype(np.int64)]
+    return tuple(parts)
+
+
+@pytest.fixture(scope="session")
+def threads() -> _native.Threads:
+    """One thread."""
+    return _native.Threads(1)
+
+
+@pytest.fixture(params=_native.available_kernels())
+def kernels(request: pytest.FixtureRequest):
+    """Every instruction set of this processor in turn; the best one again afterwards."""
+    _native.use_kernels(request.param)
+    yield request.param
+    _native.use_kernels(_native.available_kernels()[0])

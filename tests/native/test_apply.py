@@ -1,0 +1,135 @@
+"""Where rows end up in trees: the block-wise sweep against a walk of one row at a time."""
+
+import numpy as np
+import pytest
+
+from mpboost import _native
+
+from .naive_tree import MISSING, as_columns, find_leaves, find_votes, make_random_splits, make_tree
+
+N_FEATURES = 9
+
+
+def make_codes(rng, n_rows, missing=0.15):
+    codes = rng.integers(255, size=(N_FEATURES, n_rows), dtype=np.uint8)
+    codes[rng.random(codes.shape) < missing] = MISSING
+    return codes
+
+
+def make_leaf_values(rng, n_leaves):
+    return rng.choice([-1.0, 1.0], n_leaves)
+
+
+def assert_walks_agree(splits, leaf_values, codes, threads):
+    tree = make_tree(splits, leaf_values, N_FEATURES)
+    columns, n_rows = as_columns(codes), codes.shape[1]
+    leaves = np.full(n_rows, -1, dtype=np.int32)
+    tree.apply_leaves(columns, leaves, threads)
+    np.testing.assert_array_equal(leaves, find_leaves(splits, codes))
+    votes = np.zeros(n_rows, dtype=np.int8)
+    tree.apply_votes(columns, votes, threads)
+    np.testing.assert_array_equal(votes, find_votes(splits, leaf_values, codes))
+
+
+@pytest.mark.parametrize("n_splits", [0, 1, 2, 15, 17, 31, 33, 300, 3000])
+@pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 127, 128, 129, 1000])
+def test_apply_matches_naive_walk(kernels, threads, n_rows, n_splits):
+    rng = np.random.default_rng(n_rows + n_splits)
+    splits = make_random_splits(rng, n_splits, N_FEATURES)
+    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_codes(rng, n_rows), threads)
+
+
+@pytest.mark.parametrize("n_splits", [0, 7, 300])
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+def test_apply_is_the_same_for_any_number_of_threads(kernels, n_threads, n_splits):
+    rng = np.random.default_rng(0)
+    splits = make_random_splits(rng, n_splits, N_FEATURES)
+    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_codes(rng, 40_000), _native.Threads(n_threads))
+
+
+@pytest.mark.parametrize("shape", ["left", "right"])
+@pytest.mark.parametrize("n_splits", [14, 15, 16, 17, 31, 32, 33, 63, 2000])
+def test_apply_matches_naive_walk_down_chains(kernels, threads, shape, n_splits):
+    rng = np.random.default_rng(0)
+    splits = make_random_splits(rng, n_splits, N_FEATURES, shape)
+    # Few rows leave the chain at each split, so that all numbers of rows below a split occur.
+    splits["bin"] = rng.integers(240, 250, n_splits) if shape == "left" else rng.integers(5, 15, n_splits)
+    splits["missing_left"] = shape == "left"
+    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_codes(rng, 500), threads)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("missing_left", [0, 1])
+def test_apply_sends_missing_values_where_the_split_says(kernels, threads, missing_left, missing):
+    rng = np.random.default_rng(0)
+    splits = make_random_splits(rng, 60, N_FEATURES)
+    splits["missing_left"] = missing_left
+    assert_walks_agree(splits, make_leaf_values(rng, 61), make_codes(rng, 300, missing), threads)
+
+
+@pytest.mark.parametrize("missing_left", [0, 1])
+@pytest.mark.parametrize("b", [0, 1, 127, 128, 253, 254])
+def test_apply_compares_every_code_with_the_bin(kernels, threads, b, missing_left):
+    splits = make_random_splits(np.random.default_rng(0), 1, 1)
+    splits["bin"], splits["missing_left"] = b, missing_left
+    codes = np.arange(256, dtype=np.uint8)[None]
+    leaves = np.empty(256, dtype=np.int32)
+    make_tree(splits, np.array([1.0, -1.0]), 1).apply_leaves(as_columns(codes), leaves, threads)
+    assert leaves.tolist() == [int(code > b) for code in range(255)] + [1 - missing_left]
+
+
+@pytest.mark.parametrize(
+    ("value", "vote"), [(1.0, 1), (0.25, 1), (1e-300, 1), (0.0, -1), (-0.0, -1), (-3.0, -1), (np.nan, -1)]
+)
+def test_apply_votes_gives_signs_of_leaf_values(kernels, threads, value, vote):
+    splits = make_random_splits(np.random.default_rng(0), 0, 1)
+    votes = np.zeros(70, dtype=np.int8)
+    tree = make_tree(splits, np.array([value]), 1)
+    tree.apply_votes(as_columns(np.zeros((1, 70), dtype=np.uint8)), votes, threads)
+    assert votes.tolist() == [vote] * 70
+
+
+@pytest.mark.parametrize(("method", "dtype"), [("apply_leaves", np.int32), ("apply_votes", np.int8)])
+@pytest.mark.parametrize("n_rows", [1, 70, 128, 200])
+def test_apply_writes_its_rows_only(kernels, threads, method, dtype, n_rows):
+    rng = np.random.default_rng(0)
+    tree = make_tree(make_random_splits(rng, 30, N_FEATURES), make_leaf_values(rng, 31), N_FEATURES)
+    margin = 256
+    room = np.full(n_rows + 2 * margin, 99, dtype=dtype)
+    getattr(tree, method)(as_columns(make_codes(rng, n_rows)), room[margin : margin + n_rows], threads)
+    assert (room[:margin] == 99).all()
+    assert (room[margin + n_rows :] == 99).all()
+
+
+@pytest.mark.parametrize("method", ["apply_leaves", "apply_votes"])
+@pytest.mark.parametrize(
+    ("n_columns", "n_entries", "message"),
+    [
+        pytest.param(9, 99, "one entry per row", id="short output"),
+        pytest.param(9, 101, "one entry per row", id="long output"),
+        pytest.param(9, 0, "one entry per row", id="no output"),
+        pytest.param(3, 100, "column that does not exist", id="few columns"),
+    ],
+)
+def test_apply_rejects_wrong_arguments(threads, method, n_columns, n_entries, message):
+    splits = make_random_splits(np.random.default_rng(0), 1, 9)
+    splits["feature"] = 8
+    tree = make_tree(splits, np.ones(2), 9)
+    out = np.empty(n_entries, dtype=np.int32 if method == "apply_leaves" else np.int8)
+    with pytest.raises(ValueError, match=message):
+        getattr(tree, method)(as_columns(np.zeros((n_columns, 100), dtype=np.uint8)), out, threads)
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        pytest.param(np.empty(100, dtype=np.int64), id="other type"),
+        pytest.param(np.empty(200, dtype=np.int32)[::2], id="strided"),
+        pytest.param(np.empty((100, 1), dtype=np.int32), id="two dimensions"),
+        pytest.param(np.broadcast_to(np.int32(0), 100), id="read-only"),
+    ],
+)
+def test_apply_leaves_rejects_outputs_that_it_cannot_write(threads, out):
+    tree = make_tree(make_random_splits(np.random.default_rng(0), 0, 1), np.ones(1), 1)
+    with pytest.raises(TypeError):
+        tree.apply_leaves(as_columns(np.zeros((1, 100), dtype=np.uint8)), out, threads)

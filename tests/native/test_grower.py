@@ -1,0 +1,223 @@
+"""The native grower against the naive one: whole trees, split by split."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mpboost import _native
+
+from .naive_tree import MISSING, as_columns, grow_tree, read_splits
+
+
+def assert_same_tree(grown: _native.GrownTree, naive) -> None:
+    splits = [tuple(map(int, s))[:5] for s in read_splits(grown.tree).tolist()]
+    assert splits == naive.splits
+    assert grown.tree.leaf_values.tolist() == naive.leaf_values
+    np.testing.assert_allclose(grown.importances, naive.importances, rtol=1e-12, atol=0)
+
+
+@dataclass
+class Patch:
+    """A kind of random minipatches."""
+
+    rows: tuple[int, ...]  # of the patches that one grower is used for, one after the other
+    n_features: int
+    n_codes: int = 255
+    missing: float = 0.0
+    noise: float = 0.3  # share of labels that no feature explains
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def draw(self, rng: np.random.Generator, n_rows: int):
+        n_data, n_columns = n_rows + 20, self.n_features + 3
+        codes = rng.integers(self.n_codes, size=(n_columns, n_data), dtype=np.uint8)
+        signal = codes[: min(3, n_columns)].astype(int).sum(axis=0)
+        labels = np.where(signal > np.median(signal), 1, -1).astype(np.int8)
+        labels[rng.random(n_data) < self.noise] *= -1
+        codes[rng.random(codes.shape) < self.missing] = MISSING
+        rows = rng.permutation(n_data)[:n_rows]
+        features = rng.permutation(n_columns)[: self.n_features]
+        return codes, rows, features, labels
+
+
+PATCHES = {
+    "tiny": Patch(rows=tuple(range(1, 20)) * 2, n_features=3),
+    "tiny, few codes": Patch(rows=tuple(range(1, 20)) * 3, n_features=2, n_codes=3),
+    "pairs": Patch(rows=(100, 126, 127, 60, 31, 33), n_features=12),
+    "pairs or bins": Patch(rows=(127, 128, 129, 64, 255, 257), n_features=8),
+    "one feature": Patch(rows=(1, 2, 50, 700), n_features=1, n_codes=100),
+    "two groups of lanes": Patch(rows=(40, 300), n_features=33),
+    "32 features": Patch(rows=(40, 300), n_features=32),
+    "three groups of lanes": Patch(rows=(500, 90), n_features=70),
+    "two codes": Patch(rows=(10, 100, 1000), n_features=10, n_codes=2),
+    "16 codes": Patch(rows=(10, 100, 1000), n_features=10, n_codes=16),
+    "255 codes": Patch(rows=(10, 100, 1500), n_features=10),
+    "pure noise": Patch(rows=(800,), n_features=5, noise=0.5),
+    "missing": Patch(rows=(5, 90, 600, 130), n_features=12, n_codes=60, missing=0.2),
+    "mostly missing": Patch(rows=(5, 90, 600, 130), n_features=34, n_codes=20, missing=0.9),
+    "missing in tiny": Patch(rows=tuple(range(2, 20)) * 3, n_features=3, n_codes=5, missing=0.3),
+    "depth 1": Patch(rows=(30, 500), n_features=6, options={"max_depth": 1}),
+    "depth 4, missing": Patch(rows=(30, 500), n_features=6, missing=0.1, options={"max_depth": 4}),
+    "leaves of 2": Patch(rows=(3, 4, 60, 400), n_features=6, options={"min_samples_leaf": 2}),
+    "leaves of 25, missing": Patch(
+        rows=(49, 50, 51, 120, 700), n_features=6, n_codes=40, missing=0.2, options={"min_samples_leaf": 25}
+    ),
+    "ties vote -1": Patch(rows=(2, 7, 60), n_features=1, n_codes=3, options={"tie_value": -1.0}),
+    "4096 rows": Patch(rows=(4096,), n_features=3, options={"max_depth": 5}),
+    "4097 rows": Patch(rows=(4097,), n_features=3, options={"max_depth": 5}),
+    "6000 rows, missing": Patch(rows=(6000,), n_features=33, missing=0.05, options={"max_depth": 4}),
+}
+
+
+@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES.keys())
+def test_grower_matches_naive_twin(kernels, patch):
+    rng = np.random.default_rng(7)
+    options = {"max_depth": 0, "min_samples_leaf": 1, "tie_value": 1.0, **patch.options}
+    grower = _native.TreeGrower(**options)
+    for n_rows in patch.rows:
+        codes, rows, features, labels = patch.draw(rng, n_rows)
+        grown = grower.grow(as_columns(codes), rows, features, labels)
+        assert_same_tree(grown, grow_tree(codes, rows, features, labels, **options))
+
+
+def grow_both(codes, labels, features=None, **options):
+    codes, labels = np.asarray(codes, dtype=np.uint8), np.asarray(labels, dtype=np.int8)
+    rows = np.arange(codes.shape[1])
+    features = np.arange(len(codes)) if features is None else np.asarray(features)
+    options = {"max_depth": 0, "min_samples_leaf": 1, "tie_value": 1.0, **options}
+    grown = _native.TreeGrower(**options).grow(as_columns(codes), rows, features, labels)
+    assert_same_tree(grown, grow_tree(codes, rows, features, labels, **options))
+    return read_splits(grown.tree), grown.tree.leaf_values, grown.importances
+
+
+@pytest.mark.parametrize("n_rows", [4, 200], ids=["pairs", "bins"])
+@pytest.mark.parametrize("n_copies", [2, 32, 40])
+def test_grower_breaks_ties_by_position_in_patch(kernels, n_rows, n_copies):
+    column = np.arange(n_rows) // (n_rows // 4)
+    labels = np.where(column < 2, -1, 1)
+    mirrored = 3 - column
+    splits, _, importances = grow_both([mirrored, *[column] * n_copies], labels, features=range(n_copies, -1, -1))
+    assert splits["feature"].tolist() == [n_copies]
+    assert importances.tolist() == [1.0] + [0.0] * n_copies
+
+
+@pytest.mark.parametrize("repeat", [1, 50], ids=["pairs", "bins"])
+def test_grower_breaks_ties_by_lower_bin(kernels, repeat):
+    splits, _, _ = grow_both([np.repeat([0, 10, 20, 30], repeat)], np.repeat([1, -1, -1, 1], repeat), max_depth=1)
+    assert splits["bin"].tolist() == [5]
+
+
+@pytest.mark.parametrize("repeat", [1, 50], ids=["pairs", "bins"])
+def test_grower_breaks_ties_by_missing_on_the_right(kernels, repeat):
+    # {0 | 10, missing} leaves one positive row apart and {0, missing | 10} one negative row: the same score.
+    codes, labels = np.repeat([0, 10, MISSING, MISSING], repeat), np.repeat([1, -1, 1, -1], repeat)
+    splits, _, _ = grow_both([codes], labels, max_depth=1)
+    assert splits["missing_left"].tolist() == [0]
+
+
+@pytest.mark.parametrize("lowest", [0, 1, 40], ids="lowest code {}".format)
+@pytest.mark.parametrize("repeat", [1, 100], ids=["pairs", "bins"])
+def test_grower_splits_missing_from_the_rest_with_missing_on_the_right(kernels, repeat, lowest):
+    codes = np.repeat([lowest, lowest + 1, MISSING, MISSING], repeat)
+    splits, leaf_values, _ = grow_both([codes], np.repeat([-1, -1, 1, 1], repeat))
+    assert splits[["bin", "missing_left"]].tolist() == [(254, 0)]
+    assert leaf_values.tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("codes", "labels", "missing_left"),
+    [
+        pytest.param([0, 0, 0, 9, 9], [1, 1, 1, -1, -1], 1, id="left is larger"),
+        pytest.param([0, 0, 9, 9, 9], [1, 1, -1, -1, -1], 0, id="right is larger"),
+        pytest.param([0, 0, 9, 9], [1, 1, -1, -1], 0, id="equal"),
+    ],
+)
+def test_grower_sends_unseen_missing_values_to_the_larger_child(kernels, codes, labels, missing_left):
+    splits, _, _ = grow_both([codes], labels)
+    assert splits[["bin", "missing_left"]].tolist() == [(4, missing_left)]
+
+
+def test_grower_takes_splits_without_gain_towards_pure_leaves(kernels):
+    # Exclusive or: the first split gains nothing, yet the tree must end pure.
+    splits, leaf_values, importances = grow_both([[0, 0, 1, 1], [0, 1, 0, 1]], [-1, 1, 1, -1])
+    assert len(splits) == 3
+    assert sorted(leaf_values) == [-1, -1, 1, 1]
+    assert importances.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("tie_value", [-1.0, 1.0])
+@pytest.mark.parametrize("n_rows", [2, 60, 400])
+def test_grower_makes_a_leaf_of_equal_rows_with_contradictory_labels(kernels, n_rows, tie_value):
+    labels = np.where(np.arange(n_rows) % 2, 1, -1)
+    splits, leaf_values, importances = grow_both(np.full((40, n_rows), 3), labels, tie_value=tie_value)
+    assert len(splits) == 0
+    assert leaf_values.tolist() == [tie_value]
+    assert not importances.any()
+
+
+def test_grower_leaves_are_pure_where_rows_differ(kernels):
+    rng = np.random.default_rng(0)
+    codes = np.stack([rng.permutation(250), rng.integers(4, size=250)]).astype(np.uint8)
+    labels = rng.choice([-1, 1], 250).astype(np.int8)
+    columns, threads = as_columns(codes), _native.Threads(1)
+    grown = _native.TreeGrower(0, 1, 1.0).grow(columns, np.arange(250), np.arange(2), labels)
+    votes = np.empty(250, dtype=np.int8)
+    grown.tree.apply_votes(columns, votes, threads)
+    np.testing.assert_array_equal(votes, labels)
+
+
+@pytest.mark.parametrize("label", [-1, 1])
+def test_grower_makes_a_leaf_of_a_one_class_patch(kernels, label):
+    splits, leaf_values, importances = grow_both([[0, 1, 2]], [label] * 3, tie_value=-label)
+    assert (len(splits), leaf_values.tolist(), importances.tolist()) == (0, [label], [0.0])
+
+
+def test_grower_makes_a_leaf_of_a_patch_without_features(kernels):
+    splits, leaf_values, importances = grow_both(np.zeros((2, 3)), [1, 1, -1], features=np.empty(0, dtype=np.int64))
+    assert (len(splits), leaf_values.tolist(), len(importances)) == (0, [1.0], 0)
+
+
+def test_grower_takes_rows_and_features_more_than_once(kernels):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(255, size=(3, 30), dtype=np.uint8)
+    labels = rng.choice([-1, 1], 30).astype(np.int8)
+    rows, features = rng.integers(30, size=90), np.array([2, 0, 2, 2])
+    grown = _native.TreeGrower(0, 1, 1.0).grow(as_columns(codes), rows, features, labels)
+    assert_same_tree(grown, grow_tree(codes, rows, features, labels))
+
+
+def test_grower_does_not_depend_on_the_order_of_rows(kernels):
+    rng = np.random.default_rng(0)
+    codes, rows, features, labels = PATCHES["missing"].draw(rng, 300)
+    columns, grower = as_columns(codes), _native.TreeGrower(0, 1, 1.0)
+    first = grower.grow(columns, rows, features, labels)
+    second = grower.grow(columns, rng.permutation(rows), features, labels)
+    np.testing.assert_array_equal(first.tree.splits, second.tree.splits)
+    np.testing.assert_array_equal(first.tree.leaf_values, second.tree.leaf_values)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"rows": np.array([0, 10])}, "row that does not exist", id="row too large"),
+        pytest.param({"rows": np.array([-1])}, "row that does not exist", id="negative row"),
+        pytest.param({"rows": np.array([2**62])}, "row that does not exist", id="huge row"),
+        pytest.param({"rows": np.empty(0, dtype=np.int64)}, "between 1 and", id="no rows"),
+        pytest.param({"features": np.array([3])}, "column that does not exist", id="feature too large"),
+        pytest.param({"features": np.array([-1])}, "column that does not exist", id="negative feature"),
+        pytest.param({"labels": np.ones(9, dtype=np.int8)}, "one entry per row", id="few labels"),
+        pytest.param({"labels": np.ones(11, dtype=np.int8)}, "one entry per row", id="many labels"),
+    ],
+)
+def test_grower_rejects_wrong_patches(change, message):
+    columns = as_columns(np.zeros((3, 10), dtype=np.uint8))
+    patch = {"rows": np.arange(10), "features": np.arange(3), "labels": np.ones(10, dtype=np.int8), **change}
+    with pytest.raises(ValueError, match=message):
+        _native.TreeGrower(0, 1, 1.0).grow(columns, **patch)
+
+
+@pytest.mark.parametrize(("max_depth", "min_samples_leaf"), [(-1, 1), (0, 0), (0, -5)])
+def test_grower_rejects_wrong_options(max_depth, min_samples_leaf):
+    with pytest.raises(ValueError, match="max_depth must be >= 0"):
+        _native.TreeGrower(max_depth, min_samples_leaf, 1.0)

@@ -1,0 +1,129 @@
+"""Importances by shuffling a feature among the rows of a minipatch."""
+
+import numpy as np
+import pytest
+
+from mpboost import _native
+from mpboost.ensemble import SPLIT_DTYPE
+
+from .naive_tree import MISSING, as_columns, find_votes, make_tree
+
+
+def make_stump(feature, n_features, bin=0):
+    splits = np.array([(feature, ~0, ~1, bin, 0, 0)], dtype=SPLIT_DTYPE)
+    return make_tree(splits, np.array([-1.0, 1.0]), n_features)
+
+
+def measure(tree, codes, labels, rows=None, features=None, seed=0, iteration=0):
+    rows = np.arange(codes.shape[1]) if rows is None else rows
+    features = np.arange(len(codes)) if features is None else features
+    return _native.permutation_importances(tree, as_columns(codes), rows, features, labels, seed, iteration)
+
+
+def test_permutation_credits_nothing_to_features_that_are_not_used():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=(5, 60), dtype=np.uint8)
+    labels = np.where(codes[3], 1, -1).astype(np.int8)
+    losses = measure(make_stump(3, 5), codes, labels)
+    assert (losses != 0).tolist() == [False, False, False, True, False]
+    assert losses[3] > 0
+
+
+def test_permutation_credits_nothing_in_a_tree_without_splits():
+    codes = np.zeros((2, 5), dtype=np.uint8)
+    tree = make_tree(np.empty(0, dtype=SPLIT_DTYPE), np.ones(1), 2)
+    assert measure(tree, codes, np.array([1, 1, -1, 1, -1], dtype=np.int8)).tolist() == [0.0, 0.0]
+
+
+def test_permutation_expects_the_loss_of_a_perfect_stump():
+    # A row that gets the code of a random row is still right with probability a^2 + b^2, for shares a + b = 1.
+    n_positive, n_rows, n_draws = 12, 40, 2000
+    codes = (np.arange(n_rows) < n_positive).astype(np.uint8)[None]
+    labels = np.where(codes[0], 1, -1).astype(np.int8)
+    tree = make_stump(0, 1)
+    losses = [measure(tree, codes, labels, iteration=t)[0] for t in range(n_draws)]
+    a = n_positive / n_rows
+    assert np.mean(losses) == pytest.approx(2 * a * (1 - a), abs=4 * np.std(losses) / np.sqrt(n_draws))
+    assert np.std(losses) > 0
+
+
+def test_permutation_agrees_with_naive_twin_on_average():
+    rng = np.random.default_rng(0)
+    n_rows, n_draws = 80, 400
+    codes = rng.integers(200, size=(4, 120), dtype=np.uint8)
+    codes[rng.random(codes.shape) < 0.1] = MISSING
+    labels = np.where(codes[1].astype(int) + codes[2] > 200, 1, -1).astype(np.int8)
+    labels[rng.random(120) < 0.2] *= -1
+    rows, features = rng.permutation(120)[:n_rows], np.array([2, 0, 1])
+    tree = _native.TreeGrower(0, 3, 1.0).grow(as_columns(codes), rows, features, labels).tree
+    splits = np.frombuffer(tree.splits.tobytes(), dtype=SPLIT_DTYPE)
+
+    def count_right(codes):
+        return np.mean(find_votes(splits, tree.leaf_values, codes[:, rows]) == labels[rows])
+
+    naive = np.empty((n_draws, 3))
+    for k, feature in enumerate(features):
+        for t in range(n_draws):
+            shuffled = codes.copy()
+            shuffled[feature, rows] = codes[feature, rng.permutation(rows)]
+            naive[t, k] = count_right(codes) - count_right(shuffled)
+    native = np.array([measure(tree, codes, labels, rows, features, 1, t) for t in range(n_draws)])
+    error = np.sqrt((naive.var(axis=0) + native.var(axis=0)) / n_draws)
+    assert (np.abs(naive.mean(axis=0) - native.mean(axis=0)) < 4 * error).all()
+    np.testing.assert_allclose(native.std(axis=0), naive.std(axis=0), rtol=0.15)
+
+
+def test_permutation_losses_count_rows():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=(1, 30), dtype=np.uint8)
+    labels = rng.choice([-1, 1], 30).astype(np.int8)
+    losses = np.array([measure(make_stump(0, 1), codes, labels, iteration=t)[0] for t in range(50)])
+    np.testing.assert_allclose(losses * 30, np.round(losses * 30), atol=1e-9)
+
+
+def test_permutation_gives_negative_losses_to_a_feature_that_misleads():
+    codes = np.array([[0, 1] * 20], dtype=np.uint8)
+    assert measure(make_stump(0, 1), codes, np.array([1, -1] * 20, dtype=np.int8))[0] < 0
+
+
+def test_permutation_shuffles_among_the_given_rows_only():
+    # Inside the rows the feature is constant: no shuffle can change a vote. Outside it is not.
+    codes = np.array([[0] * 20 + [1] * 20], dtype=np.uint8)
+    labels = np.array([1, -1] * 20, dtype=np.int8)
+    for t in range(20):
+        assert measure(make_stump(0, 1), codes, labels, rows=np.arange(20), iteration=t).tolist() == [0.0]
+
+
+def test_permutation_depends_on_seed_and_iteration_alone():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(2, size=(1, 400), dtype=np.uint8)
+    labels = np.where(codes[0], 1, -1).astype(np.int8)
+    draws = [(0, 0), (0, 0), (0, 1), (1, 0), (1, 1)]
+    eight_times = np.zeros(8, dtype=np.int64)
+    losses = [
+        tuple(measure(make_stump(0, 1), codes, labels, features=eight_times, seed=s, iteration=t)) for s, t in draws
+    ]
+    assert losses[0] == losses[1]
+    assert len(set(losses)) == 4
+    assert len(set(losses[0])) > 1  # each feature has a shuffle of its own
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"rows": np.array([0, 10])}, "row that does not exist", id="row too large"),
+        pytest.param({"rows": np.array([-1])}, "row that does not exist", id="negative row"),
+        pytest.param({"rows": np.empty(0, dtype=np.int64)}, "between 1 and", id="no rows"),
+        pytest.param({"features": np.array([2])}, "column that does not exist", id="feature too large"),
+        pytest.param({"labels": np.ones(9, dtype=np.int8)}, "one entry per row", id="few labels"),
+    ],
+)
+def test_permutation_rejects_wrong_arguments(change, message):
+    arguments = {"tree": make_stump(0, 1), "codes": np.zeros((2, 10), dtype=np.uint8), "labels": np.ones(10, np.int8)}
+    with pytest.raises(ValueError, match=message):
+        measure(**(arguments | change))
+
+
+def test_permutation_rejects_a_tree_of_more_columns():
+    with pytest.raises(ValueError, match="column that does not exist"):
+        measure(make_stump(2, 3), np.zeros((2, 10), dtype=np.uint8), np.ones(10, dtype=np.int8))

@@ -1,0 +1,65 @@
+"""Step 4b of Algorithm 1 in native code: the distribution over features and the weights of its draws."""
+
+import numpy as np
+import pytest
+
+from mpboost import _native
+
+
+def move(q, items, targets, momentum, exploration=0.0):
+    log_weights = np.full(len(q), -99.0)
+    _native.move_probabilities(q, log_weights, np.asarray(items), np.asarray(targets), momentum, exploration)
+    return log_weights
+
+
+@pytest.mark.parametrize("exploration", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("momentum", [0.0, 0.25, 1.0])
+def test_move_probabilities_matches_naive_twin(momentum, exploration):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 10, 300):
+        q = rng.dirichlet(np.ones(n))
+        items = rng.permutation(n)[: max(1, n // 3)]
+        targets = rng.dirichlet(np.ones(len(items)))
+        expected = q.copy()
+        for k, j in enumerate(items):
+            expected[j] = (1 - momentum) * q[j] + momentum * q[items].sum() * targets[k]
+        log_weights = move(q, items, targets, momentum, exploration)
+        np.testing.assert_allclose(q, expected, rtol=1e-14)
+        drawn_from = (1 - exploration) * expected + exploration / n
+        np.testing.assert_allclose(log_weights[items], np.log(drawn_from[items]), rtol=1e-13, atol=1e-14)
+        assert (np.delete(log_weights, items) == -99.0).all()
+
+
+def test_move_probabilities_gives_no_weight_to_what_is_lost():
+    q = np.array([0.5, 0.5])
+    assert move(q, [0, 1], [1.0, 0.0], momentum=1.0).tolist() == [0.0, -np.inf]
+    assert q.tolist() == [1.0, 0.0]
+
+
+def test_move_probabilities_takes_no_items():
+    q = np.array([0.5, 0.5])
+    assert move(q, np.empty(0, dtype=np.int64), np.empty(0), 0.5).tolist() == [-99.0, -99.0]
+    assert q.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"log_weights": np.zeros(2)}, "one size", id="few log-weights"),
+        pytest.param({"targets": np.zeros(1)}, "needs a target", id="few targets"),
+        pytest.param({"targets": np.zeros(3)}, "needs a target", id="many targets"),
+        pytest.param({"items": np.array([0, 3])}, "no such item", id="item too large"),
+        pytest.param({"items": np.array([0, -1])}, "no such item", id="negative item"),
+    ],
+)
+def test_move_probabilities_rejects_wrong_arguments(change, message):
+    arguments = {
+        "probabilities": np.full(3, 1 / 3),
+        "log_weights": np.zeros(3),
+        "items": np.array([0, 1]),
+        "targets": np.array([0.5, 0.5]),
+        "momentum": 0.5,
+        "exploration": 0.0,
+    }
+    with pytest.raises(ValueError, match=message):
+        _native.move_probabilities(**(arguments | change))

@@ -1,0 +1,61 @@
+"""The demo runs anywhere, prints what it promises, and its pictures show something."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEMO = Path(__file__).resolve().parent.parent / "examples" / "demo.py"
+
+image = pytest.importorskip("matplotlib.image", reason="the demo draws with matplotlib")
+pytest.importorskip("rich", reason="the demo prints with rich")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def output(folder):
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONUTF8": "1"}
+    command = [sys.executable, "-W", "error", str(DEMO)]
+    finished = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=120, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+def test_demo_shows_progress_of_training(output):
+    assert re.search(r"boosting .*\d+/1000 out-of-patch 0\.\d+", output)
+
+
+@pytest.mark.parametrize("fact", ["test accuracy", "out-of-patch accuracy"])
+def test_demo_reports_good_accuracy(output, fact):
+    percent = float(re.search(rf"{fact} +([\d.]+)%", output)[1])
+    assert percent > 95
+
+
+def test_demo_says_where_and_why_it_stopped_and_how_long_it_took(output):
+    assert re.search(r"stopped +after \d+ iterations: \w+", output)
+    assert re.search(r"the first \d+ trees", output)
+    assert re.search(r"time +\d+\.\d+ seconds", output)
+
+
+def test_demo_ranks_ten_pixels_by_q(output):
+    q = [float(value) for value in re.findall(r"row [0-7], column [0-7] +(0\.\d+)", output)]
+    assert len(q) == 10
+    assert q == sorted(q, reverse=True)
+
+
+def test_demo_writes_the_pictures_that_it_names(output, folder):
+    paths = re.findall(r"\S+\.png", output)
+    assert len(paths) == 2
+    for path in paths:
+        pixels = image.imread(folder / path)[..., :3]
+        assert min(pixels.shape[:2]) > 300
+        assert pixels.std() > 0.1  # not blank

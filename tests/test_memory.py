@@ -1,0 +1,84 @@
+"""Memory: a fit needs a fraction of its data, plus a few numbers per row."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for the peak of memory")
+
+N_ROWS, N_COLUMNS = 400_000, 50
+DATA_BYTES = 4 * N_ROWS * N_COLUMNS
+
+# The high-water mark of a fresh process and not ru_maxrss, which starts at the parent's.
+PRELUDE = """
+    import gc
+    import sys
+    import numpy as np
+    from mpboost import MPBoostClassifier
+
+    def read_status(name):
+        with open("/proc/self/status") as status:
+            return next(1024 * int(line.split()[1]) for line in status if line.startswith(name + ":"))
+
+    def make_table(n_rows, order):
+        rng = np.random.default_rng(0)
+        if order == "F":
+            return rng.standard_normal((COLUMNS, n_rows), dtype=np.float32).T
+        return rng.standard_normal((n_rows, COLUMNS), dtype=np.float32)
+
+    def measure(work):
+        gc.collect()
+        before = read_status("VmRSS")
+        work()
+        print(read_status("VmHWM") - before)
+"""
+
+
+def measure_extra_bytes(script):
+    """Run a script that calls ``measure`` in a fresh process; return how far memory rose above where it stood."""
+    code = textwrap.dedent(PRELUDE).replace("COLUMNS", str(N_COLUMNS)) + textwrap.dedent(script)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return int(result.stdout)
+
+
+FIT = """
+    tiny = make_table(200, "{order}")
+    MPBoostClassifier(n_estimators=2, n_jobs={n_jobs}).fit(tiny, tiny[:, 0] > 0)
+    X = make_table({n_rows}, "{order}")
+    y = (X[:, 0] > 0).astype(np.int64)
+    model = MPBoostClassifier(n_estimators=5, n_jobs={n_jobs}, random_state=0)
+    measure(lambda: model.fit(X, y))
+"""
+
+
+@pytest.mark.parametrize(("order", "n_jobs"), [("C", 1), ("F", 2)], ids=["C-one-thread", "F-two-threads"])
+def test_fit_needs_little_more_memory_than_its_data(order, n_jobs):
+    extra = measure_extra_bytes(FIT.format(order=order, n_jobs=n_jobs, n_rows=N_ROWS))
+    assert extra > 0.2 * DATA_BYTES, "the codes alone are a quarter of the data: the measurement is broken"
+    assert extra <= 0.4 * DATA_BYTES + 60 * N_ROWS
+
+
+def test_fit_memory_does_not_follow_the_limit_of_iterations():
+    # The limit may be set generously where a stopping rule ends the fit.
+    extra = measure_extra_bytes("""
+        X = make_table(2000, "C")
+        y = X[:, 0] > 0
+        parameters = {"n_iter_no_change": 5, "random_state": 0}
+        MPBoostClassifier(n_estimators=100, **parameters).fit(X, y)
+        measure(lambda: MPBoostClassifier(n_estimators=20_000_000, **parameters).fit(X, y))
+    """)
+    assert extra <= 50e6
+
+
+def test_predict_memory_is_bounded():
+    extra = measure_extra_bytes(f"""
+        X = make_table({N_ROWS}, "C")
+        y = X[:2000, 0] > 0
+        model = MPBoostClassifier(n_estimators=5, random_state=0).fit(X[:2000], y)
+        measure(lambda: model.predict(X))
+    """)
+    assert extra <= 0.1 * DATA_BYTES + 60 * N_ROWS

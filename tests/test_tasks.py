@@ -1,0 +1,141 @@
+"""The two-class task: the weighting of Table I, ties, patches of one class, outputs and scores."""
+
+import numpy as np
+import pytest
+from oracle import TABLE_I, complete_patch
+
+from mpboost.tasks import BinaryTask, find_tie_label, log_weighting
+
+
+def make_task(labels, *, weighting="logistic", learning_rate=1.0, adaptive=True):
+    labels = np.array(labels, dtype=np.int8)
+    return BinaryTask(labels, weighting=weighting, learning_rate=learning_rate, adaptive=adaptive)
+
+
+@pytest.mark.parametrize("weighting", TABLE_I)
+def test_log_weighting_is_the_logarithm_of_table_i(weighting):
+    margins = np.array([-30.0, -2.5, -1.0, -1e-3, 0.0, 1e-3, 1.0, 2.5, 30.0])
+    expected = np.log(TABLE_I[weighting](1, margins))
+    np.testing.assert_allclose(log_weighting(weighting, margins), expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(log_weighting(weighting, margins), np.log(TABLE_I[weighting](-1, -margins)), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("weighting", "expected"),
+    [
+        ("exponential", [2.0, 0.0, -2.0]),
+        ("logistic", [-np.log1p(np.exp(-2.0)), -np.log(2.0), -2.0 - np.log1p(np.exp(-2.0))]),
+        ("hard_exponential", [1.0, 0.0, -1.0]),
+        ("hard_logistic", [-np.log1p(np.exp(-1.0)), -np.log(2.0), -1.0 - np.log1p(np.exp(-1.0))]),
+    ],
+)
+def test_log_weighting_at_margins_of_minus_two_zero_and_two(weighting, expected):
+    np.testing.assert_allclose(log_weighting(weighting, np.array([-2.0, 0.0, 2.0])), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("weighting", TABLE_I)
+def test_log_weighting_is_finite_at_any_margin(weighting):
+    margins = np.array([-1e308, -1e5, 1e5, 1e308])
+    logs = log_weighting(weighting, margins)
+    assert np.isfinite(logs).all()
+    assert (np.diff(logs) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        pytest.param([1, 1, -1], 1, id="more positive"),
+        pytest.param([1, -1, -1], -1, id="more negative"),
+        pytest.param([1, -1, -1, 1], 1, id="equal: the second class"),
+        pytest.param([-1, 1], 1, id="one of each"),
+    ],
+)
+def test_find_tie_label_is_the_more_frequent_class(labels, expected):
+    assert find_tie_label(np.array(labels, dtype=np.int8)) == expected
+
+
+class TestComplete:
+    """Patches of one class get a row of the other one."""
+
+    LABELS = (-1, -1, -1, -1, 1, 1, 1)
+    LOG_WEIGHTS = (0.0, -3.0, 2.0, 5.0, 1.0, 4.0, -9.0)
+
+    def make_task(self):
+        task = make_task(self.LABELS)
+        task.log_weights[:] = self.LOG_WEIGHTS
+        return task
+
+    @pytest.mark.parametrize(
+        ("rows", "expected"),
+        [
+            pytest.param([0, 4], [0, 4], id="two classes stay"),
+            pytest.param([0, 1, 2, 3, 6], [0, 1, 2, 3, 6], id="an unlikely row of the other class is enough"),
+            pytest.param([0, 1, 2], [0, 2, 5], id="the least likely row makes room for the likeliest positive"),
+            pytest.param([0, 2, 3], [2, 3, 5], id="not the first row but the least likely one"),
+            pytest.param([4, 5, 6], [3, 4, 5], id="the likeliest negative"),
+            pytest.param([0, 1, 2, 3], [0, 2, 3, 5], id="a whole class"),
+            pytest.param([0], [0], id="a single row stays"),
+        ],
+    )
+    def test_complete_swaps_in_the_likeliest_row_of_the_missing_class(self, rows, expected):
+        completed = self.make_task().complete(np.array(rows))
+        assert completed.tolist() == expected
+
+    def test_complete_matches_naive_twin(self):
+        rng = np.random.default_rng(0)
+        n_swapped = 0
+        for _ in range(300):
+            task = make_task(np.where(rng.permutation(30) < 3, 1, -1))
+            task.log_weights[:] = rng.permutation(30)
+            rows = np.sort(rng.permutation(30)[: rng.integers(1, 8)])
+            completed = task.complete(rows).tolist()
+            assert completed == complete_patch(rows, task.labels, task.log_weights)
+            n_swapped += completed != rows.tolist()
+        assert n_swapped > 50
+
+
+@pytest.mark.parametrize("learning_rate", [1.0, 0.1])
+@pytest.mark.parametrize("weighting", TABLE_I)
+def test_update_keeps_outputs_weights_and_scores(threads, weighting, learning_rate):
+    rng = np.random.default_rng(0)
+    labels = rng.choice([-1, 1], 101)
+    task = make_task(labels, weighting=weighting, learning_rate=learning_rate)
+    F, G = np.zeros(101, dtype=int), np.zeros(101, dtype=int)
+    for _ in range(20):
+        votes, rows = rng.choice([-1, 1], 101).astype(np.int8), np.sort(rng.permutation(101)[:30])
+        task.update(votes, rows, threads)
+        F += votes
+        G += np.where(np.isin(np.arange(101), rows), 0, votes)
+        np.testing.assert_array_equal(task.votes, F)
+        np.testing.assert_array_equal(task.votes - task.in_patch_votes, G)
+        expected = np.log(TABLE_I[weighting](labels, learning_rate * F))
+        np.testing.assert_allclose(task.log_weights, expected, rtol=1e-12, atol=1e-13)
+        np.testing.assert_array_equal(task.weigh(task.votes), task.log_weights)
+        assert task.oop_score == np.mean(np.sign(G) == labels)
+        assert task.train_score == np.mean(np.where(F == 0, task.tie_label, np.sign(F)) == labels)
+
+
+def test_update_leaves_weights_alone_if_they_do_not_adapt(threads):
+    task = make_task([-1, 1, 1], adaptive=False)
+    task.update(np.array([1, 1, -1], dtype=np.int8), np.array([0]), threads)
+    assert task.votes.tolist() == [1, 1, -1]
+    assert task.log_weights.tolist() == [0.0] * 3
+    assert task.weigh(task.votes).tolist() == [0.0] * 3
+
+
+def test_update_changes_the_weights_that_a_sampler_holds(threads):
+    task = make_task([-1, 1])
+    held = task.log_weights
+    task.update(np.array([1, 1], dtype=np.int8), np.array([0]), threads)
+    assert task.log_weights is held
+    assert held[0] > held[1]
+
+
+@pytest.mark.parametrize("weighting", TABLE_I)
+def test_update_weighs_any_number_of_votes(threads, weighting):
+    # All votes of a row agree, so the margins are as large as they can be after so many iterations.
+    task = make_task([-1, 1], weighting=weighting)
+    ones, patch = np.ones(2, dtype=np.int8), np.array([0])
+    for t in range(1, 1101):
+        task.update(ones, patch, threads)
+        np.testing.assert_array_equal(task.log_weights, log_weighting(weighting, np.array([-t, t], dtype=np.float64)))
