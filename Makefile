@@ -58,7 +58,7 @@ sanitize: $(VENV)/package.stamp  ## Run the kernel tests under ASan and UBSan.
 	$(PIP) install --no-build-isolation --no-deps --upgrade --target $(SANITIZED)/site \
 	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=ON .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED)/site $(BIN)/python -m pytest -q tests/native
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED)/site $(BIN)/python -m pytest -q -s tests/native
 
 clean:  ## Remove all that was built, the environment included.
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -17,8 +17,8 @@ from mpboost import FeatureProbabilityRecorder, MPBoostClassifier
 
 SIDE = 8  # the images have 8 x 8 pixels, each of them a feature
 MOMENTS = (0, 10, 20, 30, 50, 100, 200, 400)  # iterations at which q is kept
-# Minipatches of 50 rows and 8 pixels: the set is so small that the default, 100 rows, would be a third of it.
-SETTINGS = {"max_samples": 50, "random_state": 0}
+
+SETTINGS = {"random_state": 0}
 
 
 def main():

@@ -85,13 +85,15 @@ def make_run(
     task = BinaryTask(labels, weighting=weighting, learning_rate=learning_rate, adaptive=adaptive[0])
     mapper = _native.BinMapper.fit(X, 255, seed, threads)
     trees = TreeLearner(
-        mapper.transform(X, threads),
+        mapper,
+        X,
         labels,
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,
         tie_label=task.tie_label,
         importance="impurity",
         seed=seed,
+        threads=threads,
     )
     features = FeatureSampler(
         X.shape[1], patch[1], momentum=momentum, exploration=exploration, adaptive=adaptive[1], seed=seed

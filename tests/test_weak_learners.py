@@ -23,7 +23,7 @@ def cancer():
 
 
 def make_model(estimator=None, **parameters):
-    defaults = {"n_estimators": 25, "max_samples": 80, "max_features": 6, "random_state": 0}
+    defaults = {"n_estimators": 15, "max_samples": 80, "max_features": 6, "random_state": 0}
     return MPBoostClassifier(estimator, **{**defaults, **parameters})
 
 
@@ -81,7 +81,7 @@ def test_weak_learner_importances_find_the_useful_features(estimator, parameters
     X, y = make_classification(
         800, 12, n_informative=2, n_redundant=0, n_clusters_per_class=1, class_sep=2.0, shuffle=False, random_state=1
     )
-    model = make_model(estimator, n_estimators=40, stopping=None, **parameters).fit(X, y)
+    model = make_model(estimator, n_estimators=30, stopping=None, **parameters).fit(X, y)
     assert model.feature_importances_[:2].sum() > 0.5
     assert model.feature_probabilities_[:2].sum() > 0.5
     assert model.feature_importances_.sum() == pytest.approx(1.0)
@@ -217,8 +217,7 @@ def make_unbalanced(n_rare):
 
 
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()], ids=["native", "logistic"])
-@pytest.mark.parametrize("n_rare", [1, 3])
-@pytest.mark.parametrize("max_samples", [2, 5])
+@pytest.mark.parametrize(("n_rare", "max_samples"), [(1, 2), (3, 5)])
 def test_minipatch_of_one_class_gets_a_row_of_the_other(estimator, n_rare, max_samples):
     X, y = make_unbalanced(n_rare)
     classes = PatchClasses(y)

@@ -117,7 +117,7 @@ class Search {
   bool codes(const double* values, int n, std::uint8_t* out) const {
     std::uint32_t position[block_rows] = {};
     for (auto step = static_cast<std::uint32_t>(first_step_); step > 0; step /= 2)
-      for (int i = 0; i < n; ++i) position[i] += edges_[position[i] + step - 1] < values[i] ? step : 0;
+      for (int i = 0; i < n; ++i) position[i] += step * (edges_[position[i] + step - 1] < values[i]);  // no branch
     bool has_missing = false;
     for (int i = 0; i < n; ++i) {
       const bool is_missing = values[i] != values[i];
@@ -194,11 +194,11 @@ std::vector<std::uint8_t> column_maxima(const TableView& view, Threads& threads)
 
 BinMapper::BinMapper(std::vector<double> edges, std::vector<std::int64_t> offsets)
     : edges_(std::move(edges)), offsets_(std::move(offsets)) {
-  if (offsets_.empty() || offsets_.front() != 0 || offsets_.back() != static_cast<std::int64_t>(edges_.size()))
+  if (offsets_.empty() || offsets_.front() != 0 || !std::ranges::is_sorted(offsets_) ||
+      offsets_.back() != static_cast<std::int64_t>(edges_.size()))
     throw std::invalid_argument("bin offsets do not span the edges");
   for (std::size_t j = 1; j < offsets_.size(); ++j) {
-    if (offsets_[j] < offsets_[j - 1] || offsets_[j] - offsets_[j - 1] >= max_value_bins)
-      throw std::invalid_argument("a feature has a wrong number of bin edges");
+    if (offsets_[j] - offsets_[j - 1] >= max_value_bins) throw std::invalid_argument("a feature has too many bin edges");
     for (auto k = offsets_[j - 1] + 1; k <= offsets_[j]; ++k) {
       const double last = edges_[static_cast<std::size_t>(k - 1)];
       const bool ascends = k == offsets_[j] ? last == last : last < edges_[static_cast<std::size_t>(k)];

@@ -53,9 +53,9 @@ class Threads {
   const std::function<void(std::int64_t)>* task_ = nullptr;
   std::atomic<std::int64_t> next_{0};
   std::int64_t n_ranges_ = 0;
-  std::uint64_t round_ = 0;
-  int busy_ = 0;
-  bool closing_ = false;
+  std::atomic<std::uint64_t> round_{0};
+  std::atomic<int> busy_{0};
+  std::atomic<bool> closing_{false};
   std::exception_ptr error_;
 };
 
