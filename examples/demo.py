@@ -17,8 +17,7 @@ from mpboost import FeatureProbabilityRecorder, MPBoostClassifier
 
 SIDE = 8  # the images have 8 x 8 pixels, each of them a feature
 MOMENTS = (0, 10, 20, 30, 50, 100, 200, 400)  # iterations at which q is kept
-
-SETTINGS = {"random_state": 0}
+SETTINGS = {"random_state": 1}
 
 
 def main():
@@ -29,7 +28,7 @@ def main():
     digits = load_digits()
     chosen = np.isin(digits.target, (3, 8))
     X_train, X_test, y_train, y_test = train_test_split(
-        digits.data[chosen], digits.target[chosen], test_size=0.25, random_state=0, stratify=digits.target[chosen]
+        digits.data[chosen], digits.target[chosen], test_size=0.25, random_state=1, stratify=digits.target[chosen]
     )
 
     recorder = FeatureProbabilityRecorder(MOMENTS)

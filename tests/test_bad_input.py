@@ -274,7 +274,7 @@ def test_fit_with_a_bad_parameter_leaves_a_fitted_model_as_it_was(name, value, w
 def test_fit_on_all_rows_is_allowed_without_stopping(max_samples):
     model = make_model(max_samples=max_samples, stopping=None).fit(X, Y)
     assert model.score(X, Y) == 1.0
-    assert model.oop_score_ == 0.0
+    assert np.isnan(model.oop_score_)  # no row was ever out of a patch
     assert not model.oop_decision_function_.any()
 
 
@@ -455,6 +455,7 @@ def test_fit_with_more_threads_than_the_system_gives_neither_hangs_nor_crashes()
         timeout=20,
     )
     assert returncode == 0, output[-500:]
+    assert "n_jobs" in output or output == "3\n"  # where threads are cheap there may be enough
 
 
 def test_weak_learner_errors_reach_the_user():

@@ -470,11 +470,14 @@ def test_oop_scores_count_the_votes_of_learners_that_never_saw_the_row(fitted):
     np.testing.assert_array_equal(model.oop_scores_[: model.best_iteration_], np.mean(signs * curves > 0, axis=1))
 
 
+@pytest.mark.parametrize("n_estimators", [25, 700])
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_observation_probabilities_follow_the_weighting(cancer, weighting):
+def test_observation_probabilities_follow_the_weighting(cancer, weighting, n_estimators):
     X, y = cancer
-    model = MPBoostClassifier(**SMALL, weighting=weighting, learning_rate=0.3).fit(X, y)
+    settings = {"weighting": weighting, "learning_rate": 0.03, "n_estimators": n_estimators, "stopping": None}
+    model = MPBoostClassifier(**{**SMALL, **settings}).fit(X, y)
     margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+    assert margins.max() > 0.5 * 0.03 * n_estimators
     if weighting.startswith("hard"):
         margins = np.sign(margins)
     weights = np.exp(-margins) if weighting.endswith("exponential") else 1 / (1 + np.exp(margins))
@@ -753,6 +756,27 @@ def test_warm_start_of_another_weak_learner_on_other_data_is_refused(change):
     model = MPBoostClassifier(DecisionTreeClassifier(), n_estimators=3, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="same X and y"):
         extend(model, *change(X, y), 5)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"learning_rate": 0.1},
+        {"weighting": "exponential"},
+        {"max_samples": 17},
+        {"max_depth": 1},
+        {"estimator": DecisionTreeClassifier()},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_warm_start_does_not_ignore_a_changed_parameter(changed):
+    # A run goes on as it began: to change the learning rate for the old votes and not for p would be worse than no.
+    X, y = make_integers()
+    model = MPBoostClassifier(**SMALL, warm_start=True, stopping=None).fit(X, y)
+    before = describe_model(model)
+    with pytest.raises(ValueError, match=next(iter(changed))):
+        extend(model.set_params(**changed), X, y, 40)
+    assert describe_model(model) == before
 
 
 def test_warm_start_with_as_many_estimators_changes_nothing():

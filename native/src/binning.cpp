@@ -165,14 +165,42 @@ void encode(const Table<T>& table, const BinMapper& mapper, std::int64_t begin, 
   }
 }
 
+// Eight rows of eight bytes, each row a number, become eight columns: blocks of four, two and one change places.
+inline void transpose(std::uint64_t (&rows)[8]) {
+  const auto swap = [&](int distance, int shift, std::uint64_t low) {
+    for (int i = 0; i < 8; ++i) {
+      if (i & distance) continue;
+      const std::uint64_t differing = ((rows[i] >> shift) ^ rows[i + distance]) & low;
+      rows[i] ^= differing << shift;
+      rows[i + distance] ^= differing;
+    }
+  };
+  swap(4, 32, 0x00000000FFFFFFFFULL);
+  swap(2, 16, 0x0000FFFF0000FFFFULL);
+  swap(1, 8, 0x00FF00FF00FF00FFULL);
+}
+
+// Bytes are their own codes, up to the last one of their column. The columns of a block of rows are filled by tiles of
+// eight by eight where rows are contiguous.
 void copy_bytes(const Table<std::uint8_t>& table, std::int64_t begin, std::int64_t end, BinnedColumns& out) {
   for (std::int64_t row = begin; row < end; row += block_rows) {
     const std::int64_t n = std::min(block_rows, end - row);
-    for (std::int64_t j = 0; j < out.n_columns(); ++j) {
-      std::uint8_t* codes = out.column(j) + row;
-      const auto last = static_cast<std::uint8_t>(out.n_bins(j) - 1);
-      for (std::int64_t i = 0; i < n; ++i) codes[i] = std::min(table.at(row + i, j), last);
+    std::int64_t j = 0;
+    for (; table.column_stride == 1 && n % 8 == 0 && j + 8 <= out.n_columns(); j += 8) {
+      for (std::int64_t i = 0; i < n; i += 8) {
+        std::uint64_t tile[8];
+        for (int k = 0; k < 8; ++k) std::memcpy(&tile[k], table.data + (row + i + k) * table.row_stride + j, 8);
+        transpose(tile);
+        for (int k = 0; k < 8; ++k) std::memcpy(out.column(j + k) + row + i, &tile[k], 8);
+      }
     }
+    for (; j < out.n_columns(); ++j)
+      for (std::int64_t i = 0; i < n; ++i) out.column(j)[row + i] = table.at(row + i, j);
+  }
+  for (std::int64_t j = 0; j < out.n_columns(); ++j) {
+    const auto last = static_cast<std::uint8_t>(out.n_bins(j) - 1);
+    std::uint8_t* codes = out.column(j);
+    for (std::int64_t i = begin; i < end; ++i) codes[i] = std::min(codes[i], last);
   }
 }
 
@@ -181,11 +209,14 @@ std::vector<std::uint8_t> column_maxima(const TableView& view, Threads& threads)
   const Table<std::uint8_t> table{static_cast<const std::byte*>(view.data), view.row_stride, view.column_stride};
   std::vector<std::uint8_t> maxima(static_cast<std::size_t>(view.n_columns));
   threads.for_ranges(view.n_columns, 1024, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = 0; i < view.n_rows; ++i)
-      for (std::int64_t j = begin; j < end; ++j) {
-        std::uint8_t& most = maxima[static_cast<std::size_t>(j)];
-        most = std::max(most, table.at(i, j));
-      }
+    std::uint8_t* most = maxima.data();
+    for (std::int64_t i = 0; i < view.n_rows; ++i) {
+      const auto* row = reinterpret_cast<const std::uint8_t*>(table.data) + i * table.row_stride;
+      if (table.column_stride == 1)  // a loop that can be vectorised
+        for (std::int64_t j = begin; j < end; ++j) most[j] = std::max(most[j], row[j]);
+      else
+        for (std::int64_t j = begin; j < end; ++j) most[j] = std::max(most[j], row[j * table.column_stride]);
+    }
   });
   return maxima;
 }

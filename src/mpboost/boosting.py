@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,8 @@ class BoostingRun:
         The last minipatch.
     stop_reason : str
         Why the run ended; empty while it goes on.
+    params : dict
+        Parameters of the estimator that the run was made with.
     """
 
     task: BinaryTask
@@ -65,6 +68,7 @@ class BoostingRun:
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     features: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     stop_reason: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._importance_sums = np.zeros(len(self.feature_sampler.probabilities))

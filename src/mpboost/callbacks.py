@@ -110,12 +110,10 @@ class ProgressBar(Callback):
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("out-of-patch {task.fields[score]:.4f}, best {task.fields[best]:.4f}"),
+            TextColumn("{task.fields[scores]}"),
             TimeRemainingColumn(),
         )
-        self._bar = self._progress.add_task(
-            "boosting", total=run.n_estimators, completed=run.iteration, score=float("nan"), best=float("nan")
-        )
+        self._bar = self._progress.add_task("boosting", total=run.n_estimators, completed=run.iteration, scores="")
         self._last_moved = time.monotonic()
         self._progress.start()
 
@@ -137,4 +135,5 @@ class ProgressBar(Callback):
     def _move(self, run: "BoostingRun") -> None:
         if run.oop_scores:
             best = run.oop_scores[run.best_iteration - 1]
-            self._progress.update(self._bar, completed=run.iteration, score=run.oop_scores[-1], best=best)
+            scores = f"out-of-patch {run.oop_scores[-1]:.4f}, best {best:.4f}"
+            self._progress.update(self._bar, completed=run.iteration, scores=scores)

@@ -230,7 +230,11 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         threads = _native.Threads(joblib.effective_n_jobs(self.n_jobs))
 
         run = getattr(self, "_run", None) if self.warm_start else None
-        run = self._assemble(X, labels, threads) if run is None else self._check_continues(run, X, labels, threads)
+        if run is None:
+            run = self._assemble(X, labels, threads)
+        else:
+            self._check_continues(run, X, labels, threads)
+            del self._run  # if this fit is interrupted, the model stays as it is but cannot be continued
         run.extend(self.n_estimators)
 
         boost(run, callbacks, threads)
@@ -348,6 +352,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             learner=learner,
             stopping=make_stopping(self.stopping, n_samples, patch_rows, self.n_iter_no_change),
             ensemble=ensemble,
+            params=self._learning_params(),
         )
 
     def _make_learner(
@@ -381,7 +386,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_continues(
         self, run: BoostingRun, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads
-    ) -> BoostingRun:
+    ) -> None:
         if self.n_estimators < run.iteration:
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {run.iteration} iterations done already; with "
@@ -393,7 +398,17 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "With warm_start=True a second fit needs the same X and y; set warm_start=False to start anew."
             )
-        return run
+        changed = [name for name, value in self._learning_params().items() if value != run.params[name]]
+        if changed:
+            raise ValueError(
+                f"With warm_start=True a second fit needs the same {', '.join(changed)}; set warm_start=False to start "
+                "anew."
+            )
+
+    def _learning_params(self) -> dict[str, Any]:
+        """Parameters that shape what is learned, and so may not change in the middle of a run."""
+        free = {"n_estimators", "warm_start", "callbacks", "verbose", "n_jobs"}
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in free}
 
     def _make_callbacks(self) -> list[Callback]:
         for callback in self.callbacks or ():
@@ -402,8 +417,10 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         return [*(self.callbacks or ()), *([ProgressBar()] if self.verbose else ())]
 
     def _publish(self, run: BoostingRun, classes: NDArray[Any], known_features: dict[str, Any]) -> None:
-        best, n_learners = run.best, run.best_iteration
-        task = run.task
+        best, n_learners, task = run.best, run.best_iteration, run.task
+        oop_scores = np.array(run.oop_scores)
+        if run.observation_sampler.n_drawn == len(task.labels):
+            oop_scores[:] = np.nan  # no row was ever out of a patch
         votes = best.votes.astype(np.float64)
         total_importance = best.importance_sums.sum()
         fitted: dict[str, Any] = {
@@ -412,8 +429,8 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             "best_iteration_": n_learners,
             "stop_reason_": run.stop_reason,
             "train_scores_": np.array(run.train_scores),
-            "oop_scores_": np.array(run.oop_scores),
-            "oop_score_": run.oop_scores[n_learners - 1],
+            "oop_scores_": oop_scores,
+            "oop_score_": float(oop_scores[n_learners - 1]),
             "oop_decision_function_": self.learning_rate * (votes - best.in_patch_votes),
             "observation_probabilities_": probabilities_from_logs(task.weigh(best.votes)),
             "feature_probabilities_": best.feature_probabilities.copy(),
