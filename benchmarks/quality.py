@@ -1,6 +1,7 @@
 """Accuracy on the paper's case study, and its ablation: ``python -m benchmarks.quality [--quick]``."""
 
 import argparse
+import functools
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from threadpoolctl import threadpool_limits
 
 from benchmarks.data import PROJECT, DataNotFoundError, Problem, mnist_3_vs_8
 from benchmarks.measure import describe_machine, time_call
@@ -35,9 +38,11 @@ class Effort:
     long_run: int = 800
     ablation_run: int = 300
     moments: tuple[int, ...] = (25, 50, 100, 200, 300)
+    n_peer_seeds: int = 3
+    n_peer_rows: int | None = None
 
 
-QUICK = Effort(n_seeds=2, long_run=40, ablation_run=25, moments=(10, 25))
+QUICK = Effort(n_seeds=2, long_run=40, ablation_run=25, moments=(10, 25), n_peer_seeds=1, n_peer_rows=1200)
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     for line in describe_machine():
         print_line(line)
     show_accuracy(problem, effort)
+    show_peers(problem, effort)
     show_ablation(problem, effort, options.output)
     return 0
 
@@ -99,6 +105,35 @@ def show_accuracy(problem: Problem, effort: Effort) -> None:
     print_table(["", "test %", "out-of-patch %", "learners", "seconds"], rows)
     for line in lists:
         print_line(line)
+
+
+def show_peers(problem: Problem, effort: Effort) -> None:
+    print_heading(
+        f"{problem.name} beside scikit-learn's, all with their defaults, one thread: {effort.n_peer_seeds} seeds"
+    )
+    # Interleaved, so that a busy machine is busy for all.
+    runs: dict[str, list[tuple[float, float]]] = {}
+    for seed in range(effort.n_peer_seeds):
+        for model in (
+            MPBoostClassifier(random_state=seed),
+            MPBoostClassifier(**PAPER_MNIST, random_state=seed),
+            RandomForestClassifier(random_state=seed),
+            HistGradientBoostingClassifier(random_state=seed),
+            AdaBoostClassifier(random_state=seed),
+        ):
+            X, y = problem.X_train[: effort.n_peer_rows], problem.y_train[: effort.n_peer_rows]
+            with threadpool_limits(1):
+                seconds = time_call(functools.partial(model.fit, X, y), n_calls=1)
+            is_paper = getattr(model, "stopping", None) == "paper"
+            name = f"{type(model).__name__}{' (paper)' if is_paper else ''}"
+            runs.setdefault(name, []).append((model.score(problem.X_test, problem.y_test), seconds))
+    print_table(
+        ["", "test %", "seconds"],
+        [
+            [name, _percent([score for score, _ in run]), f"{np.median([seconds for _, seconds in run]):.2f}"]
+            for name, run in runs.items()
+        ],
+    )
 
 
 def show_ablation(problem: Problem, effort: Effort, folder: Path) -> None:
@@ -176,7 +211,8 @@ def _test_curve(
 
 
 def _percent(scores: list[float]) -> str:
-    return f"{100 * np.mean(scores):.2f} ± {100 * np.std(scores, ddof=1):.2f}"
+    spread = f" ± {100 * np.std(scores, ddof=1):.2f}" if len(scores) > 1 else ""
+    return f"{100 * np.mean(scores):.2f}{spread}"
 
 
 if __name__ == "__main__":

@@ -88,12 +88,12 @@ def draw_curves(model, endless, test_scores):
 
     axes.axvline(model.best_iteration_, color="black", linestyle="--", linewidth=1.2)
     axes.axvspan(model.n_iter_, t[-1], color="#999999", alpha=0.15, linewidth=0)
-    labels = {
-        model.best_iteration_: f"best iteration, {model.best_iteration_}:\nthe model ends here",
-        model.n_iter_: f"training stopped at {model.n_iter_};\nthe rest is to show what would have come",
-    }
-    for iteration, text in labels.items():
-        axes.annotate(text, (iteration, 0.84), xytext=(6, 0), textcoords="offset points", va="center")
+    best, stop = model.best_iteration_, model.n_iter_
+    for x, y, text in (
+        (best, 0.9, f"best iteration, {best}:\nthe model ends here"),
+        (stop, 0.85, f"training stopped at {stop};\nthe rest shows what would have come"),
+    ):
+        axes.annotate(text, (x, y), xytext=(6, 0), textcoords="offset points", va="center")
 
     axes.set(xlim=(0, t[-1]), ylim=(0.75, 1.005), xlabel="iteration", ylabel="accuracy")
     axes.set_title("Digits, 3 against 8: accuracy as trees are added", loc="left")

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer
 
 from mpboost import _native
 
 PROJECT = Path(__file__).resolve().parents[1]
+
+pytest.register_assert_rewrite("helpers")
 
 # The same examples on every run and on any machine, however slow.
 settings.register_profile("mpboost", deadline=None, derandomize=True, database=None)
@@ -36,6 +39,12 @@ def mnist_3_vs_8() -> tuple[NDArray, NDArray, NDArray, NDArray]:
         chosen = np.isin(data[f"y_{part}"].astype(np.int64), (3, 8))
         parts += [data[f"X_{part}"][chosen], (data[f"y_{part}"][chosen].astype(np.int64) == 8).astype(np.int64)]
     return tuple(parts)
+
+
+@pytest.fixture(scope="session")
+def cancer() -> tuple[NDArray, NDArray]:
+    """Breast cancer of scikit-learn as X, y."""
+    return load_breast_cancer(return_X_y=True)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ TABLE_I = {
     "hard_exponential": lambda y, F: np.exp(-y * np.sign(F)),
     "hard_logistic": lambda y, F: 1 / (1 + np.exp(y * np.sign(F))),
 }
+WEIGHTINGS = list(TABLE_I)
 
 
 class Oracle:

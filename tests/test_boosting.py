@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from helpers import StopAt
 from numpy.typing import NDArray
-from oracle import Oracle, complete_patch, rank_values
+from oracle import WEIGHTINGS, Oracle, complete_patch, rank_values
 
 from mpboost import Callback, MPBoostClassifier, _native
 from mpboost.boosting import LIMIT_REACHED, BoostingRun, boost
@@ -14,8 +15,6 @@ from mpboost.learners import TrainedLearner, TreeLearner
 from mpboost.sampling import FeatureSampler, ObservationSampler
 from mpboost.stopping import NoStopping, PaperStopping, PatienceStopping
 from mpboost.tasks import BinaryTask, find_tie_label
-
-WEIGHTINGS = ["exponential", "logistic", "hard_exponential", "hard_logistic"]
 
 
 @dataclass
@@ -264,13 +263,9 @@ def test_boost_goes_on_as_if_it_had_never_stopped():
 
 
 def test_boost_stays_ended_when_a_callback_ended_it():
-    class StopAtFive(Callback):
-        def on_iteration_end(self, run):
-            return run.iteration == 5
-
     X, labels = make_data()
-    run = boost_for(make_run(X, labels), 20, StopAtFive())
-    assert (run.iteration, run.stop_reason) == (5, "stopped by StopAtFive")
+    run = boost_for(make_run(X, labels), 20, StopAt(5))
+    assert (run.iteration, run.stop_reason) == (5, "stopped by StopAt")
     boost_for(run, 30)
     assert run.iteration == 5
 

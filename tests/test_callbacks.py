@@ -5,14 +5,9 @@ import sys
 import numpy as np
 import pytest
 import rich.progress
-from sklearn.datasets import load_breast_cancer
+from helpers import FailAt, StopAt
 
 from mpboost import Callback, FeatureProbabilityRecorder, MPBoostClassifier, ProgressBar
-
-
-@pytest.fixture(scope="module")
-def cancer():
-    return load_breast_cancer(return_X_y=True)
 
 
 def make_model(callbacks, **parameters):
@@ -35,28 +30,6 @@ class Diary(Callback):
 
     def on_fit_end(self, run):
         self.book.append((self.name, "end", run.iteration))
-
-
-class StopAt(Callback):
-    """Ends the fit at an iteration."""
-
-    def __init__(self, iteration, answer=True):
-        self.iteration = iteration
-        self.answer = answer
-
-    def on_iteration_end(self, run):
-        return self.answer if run.iteration == self.iteration else None
-
-
-class FailAt(Callback):
-    """Raises at an iteration."""
-
-    def __init__(self, iteration):
-        self.iteration = iteration
-
-    def on_iteration_end(self, run):
-        if run.iteration == self.iteration:
-            raise RuntimeError("broken on purpose")
 
 
 # Calls

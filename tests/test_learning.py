@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, make_classification
+from oracle import WEIGHTINGS
+from sklearn.datasets import make_classification
 
 from mpboost import PAPER, MPBoostClassifier
 
@@ -135,9 +136,9 @@ def test_adaptive_features_help_where_most_features_are_noise():
     assert adaptive > uniform + 0.03
 
 
-@pytest.mark.parametrize("weighting", ["exponential", "logistic", "hard_exponential", "hard_logistic"])
-def test_weighting_learns_breast_cancer(weighting):
-    models = fit_seeds(load_breast_cancer(return_X_y=True), {"weighting": weighting}, range(3))
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_weighting_learns_breast_cancer(cancer, weighting):
+    models = fit_seeds(cancer, {"weighting": weighting}, range(3))
     assert min(model.oop_score_ for model in models) > 0.93
 
 
@@ -170,7 +171,7 @@ def test_random_labels_are_not_learned(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weighting", ["exponential", "logistic", "hard_exponential", "hard_logistic"])
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_ten_thousand_iterations_stay_accurate(weighting):
     X, y = make_classification(2000, 20, class_sep=2.0, flip_y=0.0, random_state=0)
     model = MPBoostClassifier(

@@ -4,13 +4,12 @@ import ast
 import importlib.metadata
 import inspect
 import re
-import subprocess
-import sys
 from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import run_script
 
 import mpboost
 from mpboost import PAPER, MPBoostClassifier, _native
@@ -107,10 +106,6 @@ def test_stub_lists_what_the_engine_has():
 def test_distribution_names_its_extras():
     extras = set(importlib.metadata.metadata("mpboost").get_all("Provides-Extra"))
     assert extras >= {"cli", "plot", "all"}
-
-
-def run_script(script):
-    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 def test_import_does_not_load_matplotlib():

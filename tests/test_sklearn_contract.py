@@ -2,16 +2,15 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import run_script
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 from sklearn.feature_selection import SelectFromModel
 from sklearn.impute import SimpleImputer
 from sklearn.inspection import permutation_importance
@@ -39,11 +38,6 @@ from mpboost import FeatureProbabilityRecorder, MPBoostClassifier
 )
 def test_estimator_passes_scikit_learn(estimator, check):
     check(estimator)
-
-
-@pytest.fixture(scope="module")
-def cancer():
-    return load_breast_cancer(return_X_y=True)
 
 
 def make_model(**parameters):
@@ -250,8 +244,7 @@ def test_pickle_is_read_by_a_fresh_process(cancer, tmp_path):
     model = make_model().fit(X, y)
     joblib.dump((model, X), tmp_path / "model.joblib")
     script = f"import joblib; m, X = joblib.load({str(tmp_path / 'model.joblib')!r}); print(joblib.hash(m.predict(X)))"
-    result = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
-    assert result.stdout.strip() == joblib.hash(model.predict(X))
+    assert run_script(script).strip() == joblib.hash(model.predict(X))
 
 
 def test_pickle_does_not_carry_the_training_data(cancer):

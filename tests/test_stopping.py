@@ -1,10 +1,12 @@
-"""Stopping rules: Algorithm 2 by hand and against a transcription, patience by tables."""
+"""Stopping rules: Algorithm 2 by hand and against a transcription, patience by tables; what a stopped fit leaves."""
 
 import math
 
 import numpy as np
 import pytest
+from helpers import StopAt
 
+from mpboost import PAPER, MPBoostClassifier
 from mpboost.stopping import NoStopping, PaperStopping, PatienceStopping, make_stopping
 
 
@@ -175,3 +177,55 @@ def test_make_stopping_passes_its_numbers_on():
     assert follow(make_stopping("paper", 8, 4, 1), [0.5] * 20) == (7, 1)
     assert follow(make_stopping("patience", 8, 4, 3), [0.5] * 20) == (4, 1)
     assert "3 iterations" in make_stopping("patience", 8, 4, 3).reason
+
+
+# What a stopped fit leaves
+
+
+def test_stop_reason_names_the_limit(cancer):
+    model = MPBoostClassifier(n_estimators=12, random_state=0).fit(*cancer)
+    assert "n_estimators" in model.stop_reason_
+    assert model.n_iter_ == 12
+
+
+def test_stopping_by_patience_waits_that_long_after_the_best(cancer):
+    model = MPBoostClassifier(n_iter_no_change=15, random_state=0).fit(*cancer)
+    assert "15 iterations" in model.stop_reason_
+    assert model.n_iter_ - model.best_iteration_ == 15
+    assert model.n_iter_ < 1000
+
+
+def test_stopping_by_patience_keeps_the_first_best_after_the_early_iterations(cancer):
+    model = MPBoostClassifier(n_iter_no_change=30, random_state=0).fit(*cancer)
+    early = 15
+    assert model.best_iteration_ == early + np.argmax(model.oop_scores_[early - 1 :])
+
+
+def test_stopping_of_the_paper_keeps_the_first_best(cancer):
+    model = MPBoostClassifier(**PAPER, max_samples=60, max_features=5, random_state=0).fit(*cancer)
+    assert "Algorithm 2" in model.stop_reason_
+    assert model.n_iter_ < 1000
+    assert model.best_iteration_ == 1 + np.argmax(model.oop_scores_)
+
+
+def test_stopping_by_a_callback_names_it(cancer):
+    model = MPBoostClassifier(callbacks=[StopAt(7)], random_state=0).fit(*cancer)
+    assert model.stop_reason_ == "stopped by StopAt"
+    assert model.n_iter_ == 7
+
+
+def test_stopping_none_keeps_all_learners(cancer):
+    model = MPBoostClassifier(n_estimators=150, n_iter_no_change=5, stopping=None, random_state=0).fit(*cancer)
+    assert (model.n_iter_, model.best_iteration_) == (150, 150)
+
+
+@pytest.mark.parametrize("n_iter_no_change", [1, 2, 3, 10, 40])
+def test_stopping_cuts_a_longer_run_to_the_same_model(cancer, n_iter_no_change):
+    X, y = cancer
+    stopped = MPBoostClassifier(n_iter_no_change=n_iter_no_change, random_state=0).fit(X, y)
+    assert stopped.best_iteration_ < stopped.n_iter_
+    full = MPBoostClassifier(n_estimators=stopped.best_iteration_, stopping=None, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(stopped.decision_function(X), full.decision_function(X))
+    np.testing.assert_array_equal(stopped.feature_probabilities_, full.feature_probabilities_)
+    np.testing.assert_array_equal(stopped.feature_importances_, full.feature_importances_)
+    np.testing.assert_array_equal(stopped.observation_probabilities_, full.observation_probabilities_)

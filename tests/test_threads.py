@@ -2,13 +2,11 @@
 
 import multiprocessing
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
-import joblib
 import numpy as np
 import pytest
+from helpers import FailAt, describe_model, run_script
 from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import Callback, MPBoostClassifier
@@ -23,12 +21,6 @@ def make_rows(n_rows=N_ROWS, seed=0):
     X = rng.normal(size=(n_rows, 6)).astype(np.float32)
     X[rng.random(n_rows) < 0.01, 2] = np.nan
     return X, (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n_rows) > 0).astype(int)
-
-
-def describe_model(model):
-    """Hash each thing that a fit leaves on a model, so that two models can be compared byte for byte."""
-    parameters = model.get_params(deep=False)
-    return {name: joblib.hash(value) for name, value in vars(model).items() if name not in {*parameters, "_run"}}
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +94,7 @@ result = joblib.hash((model.decision_function(X), model.feature_probabilities_, 
 """
     here = {}
     exec(script, here)
-    command = [sys.executable, "-c", script + "print(result)"]
-    there = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
-    assert there == here["result"]
+    assert run_script(script + "print(result)").strip() == here["result"]
 
 
 # Threads
@@ -170,13 +160,9 @@ def test_fit_has_threads_only_while_it_runs(rows):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="asks Linux for the threads of a process")
 def test_fit_that_fails_leaves_no_threads_behind(rows):
-    class Broken(Callback):
-        def on_iteration_end(self, run):
-            raise RuntimeError("broken on purpose")
-
     before = count_threads()
     with pytest.raises(RuntimeError, match="on purpose"):
-        MPBoostClassifier(**PARAMETERS, n_jobs=4, callbacks=[Broken()]).fit(*rows)
+        MPBoostClassifier(**PARAMETERS, n_jobs=4, callbacks=[FailAt(1)]).fit(*rows)
     assert count_threads() == before
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -17,8 +17,9 @@ from mpboost import Callback, MPBoostClassifier
 
 
 @pytest.fixture(scope="module")
-def cancer():
-    X, y = load_breast_cancer(return_X_y=True)
+def cancer(cancer):
+    """The data that all tests share, standardised: not every weak learner scales."""
+    X, y = cancer
     return (X - X.mean(axis=0)) / X.std(axis=0), y
 
 

@@ -359,7 +359,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self, X: NDArray[Any], task: BinaryTask, seed: int, threads: _native.Threads
     ) -> tuple[Learner, Ensemble]:
         if self.estimator is not None:
-            if not is_classifier(self.estimator):
+            if isinstance(self.estimator, type) or not is_classifier(self.estimator):
                 raise TypeError(f"estimator must be a classifier, not {self.estimator!r}.")
             learner = EstimatorLearner(
                 self.estimator,

@@ -159,6 +159,15 @@ def as_columns(codes: NDArray[np.uint8]) -> _native.BinnedColumns:
     return columns
 
 
+def make_random_codes(
+    rng: np.random.Generator, n_features: int, n_rows: int, missing: float = 0.15
+) -> NDArray[np.uint8]:
+    """Make codes of every bin, some of them missing, with a row per column."""
+    codes = rng.integers(255, size=(n_features, n_rows), dtype=np.uint8)
+    codes[rng.random(codes.shape) < missing] = MISSING
+    return codes
+
+
 def read_splits(tree_or_forest: _native.Tree | _native.Forest) -> NDArray:
     """Read splits as records."""
     return np.frombuffer(tree_or_forest.splits.tobytes(), dtype=SPLIT_DTYPE)

@@ -5,15 +5,9 @@ import pytest
 
 from mpboost import _native
 
-from .naive_tree import MISSING, as_columns, find_leaves, find_votes, make_random_splits, make_tree
+from .naive_tree import as_columns, find_leaves, find_votes, make_random_codes, make_random_splits, make_tree
 
 N_FEATURES = 9
-
-
-def make_codes(rng, n_rows, missing=0.15):
-    codes = rng.integers(255, size=(N_FEATURES, n_rows), dtype=np.uint8)
-    codes[rng.random(codes.shape) < missing] = MISSING
-    return codes
 
 
 def make_leaf_values(rng, n_leaves):
@@ -36,7 +30,7 @@ def assert_walks_agree(splits, leaf_values, codes, threads):
 def test_apply_matches_naive_walk(kernels, threads, n_rows, n_splits):
     rng = np.random.default_rng(n_rows + n_splits)
     splits = make_random_splits(rng, n_splits, N_FEATURES)
-    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_codes(rng, n_rows), threads)
+    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_random_codes(rng, N_FEATURES, n_rows), threads)
 
 
 @pytest.mark.parametrize("n_splits", [0, 7, 300])
@@ -44,7 +38,12 @@ def test_apply_matches_naive_walk(kernels, threads, n_rows, n_splits):
 def test_apply_is_the_same_for_any_number_of_threads(kernels, n_threads, n_splits):
     rng = np.random.default_rng(0)
     splits = make_random_splits(rng, n_splits, N_FEATURES)
-    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_codes(rng, 40_000), _native.Threads(n_threads))
+    assert_walks_agree(
+        splits,
+        make_leaf_values(rng, n_splits + 1),
+        make_random_codes(rng, N_FEATURES, 40_000),
+        _native.Threads(n_threads),
+    )
 
 
 @pytest.mark.parametrize("shape", ["left", "right"])
@@ -55,7 +54,7 @@ def test_apply_matches_naive_walk_down_chains(kernels, threads, shape, n_splits)
     # Few rows leave the chain at each split, so that all numbers of rows below a split occur.
     splits["bin"] = rng.integers(240, 250, n_splits) if shape == "left" else rng.integers(5, 15, n_splits)
     splits["missing_left"] = shape == "left"
-    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_codes(rng, 500), threads)
+    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_random_codes(rng, N_FEATURES, 500), threads)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.5, 1.0])
@@ -64,7 +63,7 @@ def test_apply_sends_missing_values_where_the_split_says(kernels, threads, missi
     rng = np.random.default_rng(0)
     splits = make_random_splits(rng, 60, N_FEATURES)
     splits["missing_left"] = missing_left
-    assert_walks_agree(splits, make_leaf_values(rng, 61), make_codes(rng, 300, missing), threads)
+    assert_walks_agree(splits, make_leaf_values(rng, 61), make_random_codes(rng, N_FEATURES, 300, missing), threads)
 
 
 @pytest.mark.parametrize("missing_left", [0, 1])
@@ -96,7 +95,9 @@ def test_apply_writes_its_rows_only(kernels, threads, method, dtype, n_rows):
     tree = make_tree(make_random_splits(rng, 30, N_FEATURES), make_leaf_values(rng, 31), N_FEATURES)
     margin = 256
     room = np.full(n_rows + 2 * margin, 99, dtype=dtype)
-    getattr(tree, method)(as_columns(make_codes(rng, n_rows)), room[margin : margin + n_rows], threads)
+    getattr(tree, method)(
+        as_columns(make_random_codes(rng, N_FEATURES, n_rows)), room[margin : margin + n_rows], threads
+    )
     assert (room[:margin] == 99).all()
     assert (room[margin + n_rows :] == 99).all()
 

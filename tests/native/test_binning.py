@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import make_read_only
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -30,12 +31,6 @@ def lay_out_in_gaps(table):
     wide = np.zeros((3 * table.shape[0], 2 * table.shape[1]), dtype=table.dtype)
     wide[::3, ::2] = table
     return wide[::3, ::2]
-
-
-def make_read_only(table):
-    table = table.copy()
-    table.flags.writeable = False
-    return table
 
 
 LAYOUTS = {

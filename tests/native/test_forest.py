@@ -7,10 +7,10 @@ from mpboost import _native
 from mpboost.ensemble import SPLIT_DTYPE
 
 from .naive_tree import (
-    MISSING,
     as_columns,
     find_votes,
     is_valid_tree,
+    make_random_codes,
     make_random_splits,
     make_tree,
     read_splits,
@@ -32,12 +32,6 @@ def make_forest(splits, leaf_values, offsets, n_features=N_FEATURES):
     return _native.Forest(splits.view(np.uint8), leaf_values, offsets, n_features)
 
 
-def make_codes(rng, n_rows):
-    codes = rng.integers(255, size=(N_FEATURES, n_rows), dtype=np.uint8)
-    codes[rng.random(codes.shape) < 0.1] = MISSING
-    return codes
-
-
 def sum_votes(splits, leaf_values, offsets, codes, trees):
     total = np.zeros(codes.shape[1], dtype=np.int32)
     for t in trees:
@@ -49,7 +43,7 @@ def sum_votes(splits, leaf_values, offsets, codes, trees):
 @pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 127, 128, 129, 1000])
 def test_forest_adds_the_votes_of_all_trees(kernels, threads, n_rows):
     rng = np.random.default_rng(0)
-    arrays, codes = make_arrays(), make_codes(rng, n_rows)
+    arrays, codes = make_arrays(), make_random_codes(rng, N_FEATURES, n_rows)
     total = rng.integers(-50, 50, n_rows).astype(np.int32)
     expected = total + sum_votes(*arrays, codes, range(len(SIZES)))
     make_forest(*arrays).add_votes(as_columns(codes), 0, len(SIZES), total, threads)
@@ -58,7 +52,7 @@ def test_forest_adds_the_votes_of_all_trees(kernels, threads, n_rows):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 def test_forest_votes_are_the_same_for_any_number_of_threads(kernels, n_threads):
-    arrays, codes = make_arrays(), make_codes(np.random.default_rng(0), 40_000)
+    arrays, codes = make_arrays(), make_random_codes(np.random.default_rng(0), N_FEATURES, 40_000)
     total = np.zeros(40_000, dtype=np.int32)
     make_forest(*arrays).add_votes(as_columns(codes), 0, len(SIZES), total, _native.Threads(n_threads))
     np.testing.assert_array_equal(total, sum_votes(*arrays, codes, range(len(SIZES))))
@@ -66,7 +60,7 @@ def test_forest_votes_are_the_same_for_any_number_of_threads(kernels, n_threads)
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 0), (0, 1), (2, 5), (6, 7), (7, 7)])
 def test_forest_adds_the_votes_of_some_trees(kernels, threads, begin, end):
-    arrays, codes = make_arrays(), make_codes(np.random.default_rng(0), 100)
+    arrays, codes = make_arrays(), make_random_codes(np.random.default_rng(0), N_FEATURES, 100)
     total = np.zeros(100, dtype=np.int32)
     make_forest(*arrays).add_votes(as_columns(codes), begin, end, total, threads)
     np.testing.assert_array_equal(total, sum_votes(*arrays, codes, range(begin, end)))
@@ -251,7 +245,7 @@ def describes_trees(splits, leaf_values, offsets):
 
 def test_forest_takes_mutated_arrays_only_if_they_describe_trees(threads):
     rng = np.random.default_rng(0)
-    codes = make_codes(rng, 70)
+    codes = make_random_codes(rng, N_FEATURES, 70)
     columns = as_columns(codes)
     sound = make_arrays(sizes=(3, 0, 1, 8))
     n_valid, n_mutations = 0, 3000

@@ -1,0 +1,20 @@
+"""The README's example is true."""
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def test_readme_example_runs_and_prints_what_it_says(capsys):
+    code = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    assert len(code.splitlines()) <= 12
+    exec(compile(code, str(README), "exec"), {})
+    test_score, oop_score = map(float, capsys.readouterr().out.splitlines()[0].split())
+    assert test_score > 0.93
+    assert abs(test_score - oop_score) < 0.05
+
+
+def test_readme_pictures_exist():
+    for path in re.findall(r"!\[.*?\]\((.*?)\)", README.read_text(encoding="utf-8")):
+        assert (README.parent / path).is_file()
