@@ -13,20 +13,21 @@ help:  ## List the targets.
 
 # One environment for all: the tools to build with, then the package with everything that development needs.
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mpboost needs Python 3.11 or newer: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/tools.stamp: pyproject.toml | $(BIN)/python
 	$(PIP) install $(BUILD_TOOLS)
 	@touch $@
 
 $(VENV)/package.stamp: $(SOURCES) $(VENV)/tools.stamp
-	$(PIP) install --no-build-isolation -C cmake.define.MPBOOST_DEV=ON ".[dev]"
+	$(PIP) install --no-build-isolation -C build-dir=build/dev -C cmake.define.MPBOOST_DEV=ON ".[dev]"
 	@touch $@
 
 # The demo needs less: no tests, no linters.
 $(VENV)/demo.stamp: $(SOURCES) $(VENV)/tools.stamp
-	@test $(VENV)/package.stamp -nt $(VENV)/tools.stamp && $(MAKE) --no-print-directory $(VENV)/package.stamp \
-	  || $(PIP) install --no-build-isolation ".[all]"
+	@if test -e $(VENV)/package.stamp; then $(MAKE) --no-print-directory $(VENV)/package.stamp; \
+	  else $(PIP) install --no-build-isolation ".[all]"; fi
 	@touch $@
 
 demo: $(VENV)/demo.stamp  ## Train on digits, print what was learned, draw pictures.

@@ -68,14 +68,16 @@ class Oracle:
         self.train = sum(np.where(self.F == 0, self.tie_label, np.sign(self.F)) == self.y) / N
 
 
-def complete_patch(R: NDArray[np.int64], y: NDArray[np.int8], p: NDArray[np.float64]) -> list[int]:
-    """Give a patch of one class the likeliest row of the other class for its own least likely one."""
-    drawn = sorted(R.tolist())
-    if len(drawn) == 1 or len({y[i] for i in drawn}) == 2:
-        return drawn
-    swapped_in = max((i for i in range(len(y)) if y[i] != y[drawn[0]]), key=lambda i: p[i])
-    drawn.remove(min(drawn, key=lambda i: p[i]))
-    return sorted([*drawn, swapped_in])
+def is_completion(
+    R: NDArray[np.int64], completed: NDArray[np.int64], y: NDArray[np.int8], p: NDArray[np.float64]
+) -> bool:
+    """Tell whether a patch was completed as it should be: DESIGN, "one-class patch"."""
+    if len(R) == 1 or len(set(y[R])) == 2:
+        return completed.tolist() == R.tolist()
+    gone, new = set(R) - set(completed), set(completed) - set(R)
+    others = np.flatnonzero(y != y[R[0]])
+    least, most = R[p[R] == p[R].min()], others[p[others] == p[others].max()]
+    return len(gone) == len(new) == 1 and gone <= set(least) and new <= set(most) and len(set(completed)) == len(R)
 
 
 def rank_values(X: NDArray[np.float64]) -> NDArray[np.uint8]:

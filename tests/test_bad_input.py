@@ -158,7 +158,9 @@ def test_fit_that_fails_half_way_of_a_warm_start_can_be_repeated():
     model = make_model(n_estimators=2, stopping=None, warm_start=True).fit(X, Y)
     with pytest.raises(RuntimeError, match="on purpose"):
         model.set_params(n_estimators=12, callbacks=[FailAt(3)]).fit(X, Y)
-    model.set_params(callbacks=None).fit(X, Y)
+    assert model.n_iter_ == 2  # as it was
+    with pytest.warns(UserWarning, match="starts anew"):
+        model.set_params(callbacks=None).fit(X, Y)
     np.testing.assert_array_equal(model.oop_scores_, whole.oop_scores_)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
 
@@ -282,3 +284,9 @@ def test_weak_learner_errors_reach_the_user():
     holed[3, 2] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         make_model(estimator=LogisticRegression()).fit(holed, Y)
+
+
+def test_fit_refuses_dates():
+    dates = np.array([["2020-01-01"], ["NaT"], ["2021-01-01"]] * 20, dtype="datetime64[s]")
+    with pytest.raises(TypeError, match="convert dates"):
+        make_model().fit(dates, Y)

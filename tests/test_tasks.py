@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from oracle import TABLE_I, WEIGHTINGS, complete_patch
+from oracle import TABLE_I, WEIGHTINGS, is_completion
 
 from mpboost.tasks import BinaryTask, find_tie_label, log_weighting
 
@@ -77,21 +77,30 @@ class TestComplete:
             pytest.param([0], [0], id="a single row stays"),
         ],
     )
-    def test_complete_swaps_in_the_likeliest_row_of_the_missing_class(self, rows, expected):
-        completed = self.make_task().complete(np.array(rows))
+    def test_complete_swaps_in_the_likeliest_row_of_the_missing_class(self, threads, rows, expected):
+        completed = self.make_task().complete(np.array(rows), 1, threads)
         assert completed.tolist() == expected
 
-    def test_complete_matches_naive_twin(self):
+    def test_complete_matches_naive_twin(self, threads):
         rng = np.random.default_rng(0)
         n_swapped = 0
-        for _ in range(300):
+        for t in range(300):
             task = make_task(np.where(rng.permutation(30) < 3, 1, -1))
-            task.log_weights[:] = rng.permutation(30)
+            task.log_weights[:] = rng.permutation(30) if t % 2 else rng.integers(3, size=30)
             rows = np.sort(rng.permutation(30)[: rng.integers(1, 8)])
-            completed = task.complete(rows).tolist()
-            assert completed == complete_patch(rows, task.labels, task.log_weights)
-            n_swapped += completed != rows.tolist()
+            completed = task.complete(rows, t, threads)
+            assert is_completion(rows, completed, task.labels, task.log_weights)
+            n_swapped += completed.tolist() != rows.tolist()
         assert n_swapped > 50
+
+    def test_complete_settles_ties_by_lot(self, threads):
+        task = make_task(np.repeat([-1, 1], 50))
+        rows = np.arange(20)
+        patches = [task.complete(rows, t, threads) for t in range(400)]
+        swapped_in = np.bincount([patch[-1] for patch in patches], minlength=100)[50:]
+        assert swapped_in.max() < 25  # 8 each are expected
+        assert np.count_nonzero(swapped_in) > 45
+        assert len({tuple(patch[:-1]) for patch in patches}) == 20  # any of them may go
 
 
 @pytest.mark.parametrize("learning_rate", [1.0, 0.1])

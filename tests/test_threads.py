@@ -238,3 +238,36 @@ def test_fit_from_many_threads_at_once_gives_the_same(rows, alone):
     with ThreadPoolExecutor(3) as pool:
         models = list(pool.map(lambda n_jobs: MPBoostClassifier(**PARAMETERS, n_jobs=n_jobs).fit(X, y), [1, 2, 2]))
     assert [describe_model(model) for model in models] == [describe_model(alone)] * 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_goes_on_with_inherited_threads(rows, alone):
+    # A generator that was begun before the fork holds threads that stayed with the parent.
+    X, _ = rows
+    expected = list(alone.staged_predict(X))
+    stages = MPBoostClassifier(**PARAMETERS, n_jobs=2).fit(*rows).staged_predict(X)
+    next(stages)
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+
+    def go_on():
+        answers.put(all(np.array_equal(a, b) for a, b in zip(stages, expected[1:], strict=True)))
+
+    child = context.Process(target=go_on)
+    child.start()
+    child.join(60)
+    hangs = child.is_alive()
+    if hangs:
+        child.kill()
+    assert not hangs
+    assert child.exitcode == 0
+    assert answers.get()
+    assert np.array_equal(next(stages), expected[1])
+
+
+@pytest.mark.parametrize("n_jobs", [2**40, 10**6, -1, -100])
+def test_n_jobs_beyond_the_processors_is_no_error(n_jobs):
+    X, y = make_rows(300)
+    model = MPBoostClassifier(n_estimators=5, random_state=0, n_jobs=n_jobs).fit(X, y)
+    expected = MPBoostClassifier(n_estimators=5, random_state=0).fit(X, y)
+    assert describe_model(model) == describe_model(expected)

@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 import pytest
-from helpers import SMALL, describe_model, make_integers
+from helpers import SMALL, StopAt, describe_model, make_integers
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
@@ -28,7 +28,8 @@ def test_warm_start_equals_one_long_fit(stopping):
 def test_warm_start_set_after_the_first_fit_starts_anew():
     X, y = make_integers()
     model = MPBoostClassifier(n_estimators=10, stopping=None, random_state=0).fit(X, y)
-    model.set_params(n_estimators=20, warm_start=True, random_state=1).fit(X, y)
+    with pytest.warns(UserWarning, match="starts anew"):
+        model.set_params(n_estimators=20, warm_start=True, random_state=1).fit(X, y)
     expected = MPBoostClassifier(n_estimators=20, stopping=None, random_state=1).fit(X, y)
     assert describe_model(model) == describe_model(expected)
 
@@ -135,7 +136,24 @@ def test_warm_start_of_a_copy_does_not_move_the_original():
     X, y = make_integers()
     model = MPBoostClassifier(n_estimators=10, warm_start=True, stopping=None, random_state=0).fit(X, y)
     before = describe_model(model)
-    extend(copy.deepcopy(model), X, y, 20)
+    with pytest.warns(UserWarning, match="starts anew"):
+        extend(copy.deepcopy(model), X, y, 20)
     assert describe_model(model) == before
     whole = MPBoostClassifier(n_estimators=20, stopping=None, random_state=0).fit(X, y)
     assert describe_model(extend(model, X, y, 20)) == describe_model(whole)
+
+
+def test_warm_start_goes_on_after_a_callback_stopped_it():
+    X, y = make_integers()
+    model = MPBoostClassifier(n_estimators=30, warm_start=True, stopping=None, random_state=0, callbacks=[StopAt(7)])
+    assert model.fit(X, y).n_iter_ == 7
+    whole = MPBoostClassifier(n_estimators=20, stopping=None, random_state=0).fit(X, y)
+    assert describe_model(extend(model.set_params(callbacks=None), X, y, 20)) == describe_model(whole)
+
+
+def test_warm_start_does_not_ignore_a_change_inside_the_weak_learner():
+    X, y = make_integers()
+    weak = DecisionTreeClassifier(max_depth=3)
+    model = MPBoostClassifier(weak, n_estimators=3, warm_start=True, stopping=None, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="estimator__max_depth"):
+        model.set_params(estimator__max_depth=1, n_estimators=6).fit(X, y)

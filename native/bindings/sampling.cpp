@@ -15,7 +15,8 @@ namespace mpboost::bindings {
 void bind_sampling(nb::module_& module) {
   nb::enum_<Purpose>(module, "Purpose", "What a draw is for: distinct purposes draw independently.")
       .value("OBSERVATIONS", Purpose::observations)
-      .value("FEATURES", Purpose::features);
+      .value("FEATURES", Purpose::features)
+      .value("COMPLETION", Purpose::completion);
 
   module.def(
       "race",

@@ -122,7 +122,7 @@ void TreeGrower::place_threshold(const Node& node, Choice& choice) const {
   std::uint8_t next = missing_code;
   std::int32_t n_left = 0, n_missing = 0;
   for (std::int32_t i = 0; i < node.size(); ++i) {
-    const std::uint8_t code = column[i * group_lanes];
+    const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
     n_left += code <= choice.bin;
     n_missing += code == missing_code;
     if (code > choice.bin) next = std::min(next, code);
@@ -136,7 +136,7 @@ void TreeGrower::place_threshold(const Node& node, Choice& choice) const {
 void TreeGrower::partition(const Node& node, const Choice& choice, Node& left, Node& right) {
   const std::uint8_t* column = codes(choice.feature / group_lanes, node.begin) + choice.feature % group_lanes;
   for (std::int32_t i = 0; i < node.size(); ++i) {
-    const std::uint8_t code = column[i * group_lanes];
+    const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
     const bool goes_left = code == missing_code ? choice.missing_left : code <= choice.bin;
     goes_left_[static_cast<std::size_t>(i)] = goes_left;
     (i < node.n_negative ? left.n_negative : left.n_positive) += goes_left;

@@ -22,7 +22,9 @@ const Choice& runnable() {
   static const Choice choice = [] {
     Choice found{};
 #ifdef MPBOOST_AVX2
-    if (__builtin_cpu_supports("avx2")) found.items[found.n++] = &avx2_kernels;
+    // All that the file is compiled for.
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt"))
+      found.items[found.n++] = &avx2_kernels;
 #endif
     found.items[found.n++] = &portable_kernels;
     return found;

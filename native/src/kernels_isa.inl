@@ -332,7 +332,7 @@ inline constexpr int max_walk_rows = 2;
 
 // The slot of the leaf that a row reaches from split k.
 inline std::uint32_t walk_row(const Sweep& sweep, std::int32_t k, std::int64_t row) {
-  const auto n_splits = static_cast<std::uint32_t>(sweep.splits.size());
+  const auto n_splits = static_cast<std::uint32_t>(sweep.n_splits);
   auto slot = static_cast<std::uint32_t>(k);
   while (slot < n_splits) {
     const SweepSplit& split = sweep.splits[slot];
@@ -344,8 +344,8 @@ inline std::uint32_t walk_row(const Sweep& sweep, std::int32_t k, std::int64_t r
 
 // Put the rows that are in split k into the leaves below it, one by one.
 void walk_rows(const Sweep& sweep, std::int32_t k, std::int64_t row) {
-  const SweepSplit& split = sweep.splits[static_cast<std::size_t>(k)];
-  const auto first_leaf = static_cast<std::int32_t>(sweep.splits.size()) + split.leaf_begin;
+  const SweepSplit& split = sweep.splits[k];
+  const auto first_leaf = sweep.n_splits + split.leaf_begin;
   std::memset(sweep.masks + first_leaf * mask_words, 0,
               sizeof(std::uint64_t) * mask_words * static_cast<std::size_t>(split.leaf_end - split.leaf_begin));
   for (int word = 0; word < mask_words; ++word) {
@@ -360,8 +360,8 @@ void walk_rows(const Sweep& sweep, std::int32_t k, std::int64_t row) {
 // on the data, except that large subtrees with few rows are left out or walked row by row.
 template <bool is_shifted>
 void sweep_block_as(const Sweep& sweep, std::int64_t row) {
-  const auto n_splits = static_cast<std::int32_t>(sweep.splits.size());
-  const SweepSplit* splits = sweep.splits.data();
+  const std::int32_t n_splits = sweep.n_splits;
+  const SweepSplit* splits = sweep.splits;
   std::uint64_t* masks = sweep.masks;
   for (int word = 0; word < mask_words; ++word) masks[word] = ~std::uint64_t{0};
   for (std::int32_t k = 0; k < n_splits; ++k) {

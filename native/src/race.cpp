@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
+#include <optional>
 
 #include "mpboost/kernels.hpp"
 
@@ -88,16 +89,12 @@ double find_nth_largest(LogWeight log_weight, std::int64_t n_items, std::int64_t
   return std::isfinite(*nth) ? *nth : 0.0;
 }
 
-// Every stride-th item, as a range that threads share.
+// Every stride-th item.
 template <class LogWeight>
 struct Sample {
   LogWeight log_weight;
   std::int64_t stride, size;
 
-  template <class Look>
-  void for_ranges(Threads& threads, Look look) const {
-    threads.for_ranges(size, grain, look);
-  }
   double operator[](std::int64_t i) const { return log_weight(i * stride); }
 };
 
@@ -109,7 +106,7 @@ template <class LogWeight>
 Extent find_extent(const Sample<LogWeight>& sample, Threads& threads) {
   Extent all;
   std::mutex mutex;
-  sample.for_ranges(threads, [&](std::int64_t begin, std::int64_t end) {
+  threads.for_ranges(sample.size, grain, [&](std::int64_t begin, std::int64_t end) {
     Extent extent[4];  // four chains of comparisons, so that the processor need not wait
     for (std::int64_t i = begin; i < end; ++i) {
       auto& [lowest, highest] = extent[i % 4];
@@ -133,8 +130,8 @@ Screen find_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, T
   const std::int64_t stride = std::clamp<std::int64_t>(n / 100, 1, 16);
   const Sample<LogWeight> sample{log_weight, stride, (n_items + stride - 1) / stride};
 
-  const auto [low, high] = find_extent(sample, threads);
-  const double range = high - low;
+  const Extent extent = find_extent(sample, threads);
+  const double high = extent.high, range = extent.high - extent.low;
   // Differences would be lost in the range: count times from the weight of the last item that may be drawn.
   if (!(range >= 0.0 && range < 1e6)) return Screen(find_nth_largest(log_weight, n_items, n));
   const double width = std::max(fine_width, range / (Screen::max_levels - 2));
@@ -143,7 +140,7 @@ Screen find_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, T
 
   std::int64_t counts[Screen::max_levels + 1] = {};
   std::mutex mutex;
-  sample.for_ranges(threads, [&](std::int64_t begin, std::int64_t end) {
+  threads.for_ranges(sample.size, grain, [&](std::int64_t begin, std::int64_t end) {
     std::uint32_t here[Screen::max_levels + 1] = {};
     for (std::int64_t i = begin; i < end; ++i)
       if (const double w = sample[i]; w > -infinity) ++here[static_cast<int>((high - w) * per_width) + 1];
@@ -151,7 +148,8 @@ Screen find_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, T
     for (int level = 1; level <= n_levels; ++level) counts[level] += here[level];
   });
 
-  const Chances& chances = width == fine_width ? fine_chances : Chances(width);
+  const std::optional<Chances> own_chances = width == fine_width ? std::nullopt : std::optional<Chances>(width);
+  const Chances& chances = own_chances ? *own_chances : fine_chances;
   const auto expected = [&](int deadline) {  // if all have the least weight of their level
     double sum = 0.0;
     for (int level = 1; level <= n_levels; ++level)

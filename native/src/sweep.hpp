@@ -14,7 +14,7 @@ class BoundTree {
   void bind(TreeView tree, const BinnedColumns& columns);
 
   // Find the leaves of the rows of a block.
-  void sweep(std::int64_t block) { kernel_({splits_, is_shifted_, masks_.data()}, block * block_rows); }
+  void sweep(std::int64_t block) { kernel_({splits_.data(), static_cast<std::int32_t>(splits_.size()), is_shifted_, masks_.data()}, block * block_rows); }
 
   std::size_t n_leaves() const { return masks_.size() / mask_words - splits_.size(); }
 

@@ -1,90 +1,130 @@
 #include "mpboost/threads.hpp"
 
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace mpboost {
-namespace {
 
-// Tasks often follow one another at once: look a few times before going to sleep, which takes longer to wake from.
-template <class Condition>
-void wait_a_little(Condition is_met) {
-  for (int look = 0; look < 50 && !is_met(); ++look) std::this_thread::yield();
-}
-
-}  // namespace
-
-Threads::Threads(int n_threads) {
-  try {
-    for (int i = 1; i < n_threads; ++i) workers_.emplace_back([this] { serve(); });
-  } catch (const std::exception& error) {
-    const auto n_started = workers_.size();
-    close();
-    throw std::runtime_error("the system gave only " + std::to_string(n_started) + " more threads of the " +
-                             std::to_string(n_threads - 1) + " asked for (" + error.what() + "); lower n_jobs");
-  }
-}
-
-void Threads::close() {
-  {
-    std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  wake_.notify_all();
-  for (auto& worker : workers_) worker.join();
-}
-
-void Threads::share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task) {
-  {
-    std::lock_guard lock(mutex_);
-    task_ = &task;
-    n_ranges_ = n_ranges;
-    next_.store(0, std::memory_order_relaxed);
-    busy_ = static_cast<int>(workers_.size());
-    error_ = nullptr;
-    ++round_;
-  }
-  wake_.notify_all();
-  work_off();
-  const auto is_done = [this] { return busy_ == 0; };
-  wait_a_little(is_done);
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, is_done);
-  if (error_) std::rethrow_exception(error_);
-}
-
-void Threads::work_off() {
-  try {
-    while (true) {
-      const std::int64_t range = next_.fetch_add(1, std::memory_order_relaxed);
-      if (range >= n_ranges_) return;
-      (*task_)(range);
+// The threads besides the caller's, and what they share.
+class Threads::Team {
+ public:
+  explicit Team(int n_workers) {
+    try {
+      for (int i = 0; i < n_workers; ++i) workers_.emplace_back([this] { serve(); });
+    } catch (const std::exception& error) {
+      const auto n_started = workers_.size();
+      close();
+      throw std::runtime_error("the system gave only " + std::to_string(n_started) + " more threads of the " +
+                               std::to_string(n_workers) + " asked for (" + error.what() + "); lower n_jobs");
     }
-  } catch (...) {
-    std::lock_guard lock(mutex_);
-    error_ = std::current_exception();
-    next_.store(n_ranges_, std::memory_order_relaxed);
   }
-}
 
-void Threads::serve() {
-  std::uint64_t seen = 0;
-  const auto is_needed = [&] { return closing_ || round_ != seen; };
-  while (true) {
-    wait_a_little(is_needed);
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, is_needed);
-      if (closing_) return;
-      seen = round_;
-    }
-    work_off();
+  ~Team() { close(); }
+
+  int size() const { return static_cast<int>(workers_.size()); }
+
+  void share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task) {
     {
       std::lock_guard lock(mutex_);
-      --busy_;
+      task_ = &task;
+      n_ranges_ = n_ranges;
+      next_.store(0, std::memory_order_relaxed);
+      busy_ = size();
+      error_ = nullptr;
+      ++round_;
     }
-    done_.notify_one();
+    wake_.notify_all();
+    work_off();
+    const auto is_done = [this] { return busy_ == 0; };
+    wait_a_little(is_done);
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, is_done);
+    if (error_) std::rethrow_exception(error_);
   }
+
+ private:
+  // Tasks often follow one another at once: look a few times before going to sleep, which takes longer to wake from.
+  template <class Condition>
+  static void wait_a_little(Condition is_met) {
+    for (int look = 0; look < 50 && !is_met(); ++look) std::this_thread::yield();
+  }
+
+  void work_off() {
+    try {
+      while (true) {
+        const std::int64_t range = next_.fetch_add(1, std::memory_order_relaxed);
+        if (range >= n_ranges_) return;
+        (*task_)(range);
+      }
+    } catch (...) {
+      std::lock_guard lock(mutex_);
+      error_ = std::current_exception();
+      next_.store(n_ranges_, std::memory_order_relaxed);
+    }
+  }
+
+  void serve() {
+    std::uint64_t seen = 0;
+    const auto is_needed = [&] { return closing_ || round_ != seen; };
+    while (true) {
+      wait_a_little(is_needed);
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, is_needed);
+        if (closing_) return;
+        seen = round_;
+      }
+      work_off();
+      {
+        std::lock_guard lock(mutex_);
+        --busy_;
+      }
+      done_.notify_one();
+    }
+  }
+
+  void close() {
+    {
+      std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  const std::function<void(std::int64_t)>* task_ = nullptr;
+  std::atomic<std::int64_t> next_{0};
+  std::int64_t n_ranges_ = 0;
+  std::atomic<std::uint64_t> round_{0};
+  std::atomic<int> busy_{0};
+  std::atomic<bool> closing_{false};
+  std::exception_ptr error_;
+  std::vector<std::thread> workers_;
+};
+
+Threads::Threads(int n_threads) : owner_(::getpid()), team_(n_threads > 1 ? new Team(n_threads - 1) : nullptr) {}
+
+Threads::~Threads() {
+  // In a forked child there is nothing to join, and locks may be held by threads that are not there: leave it all alone.
+  if (is_inherited()) static_cast<void>(team_.release());
+}
+
+bool Threads::is_inherited() const { return ::getpid() != owner_; }
+
+int Threads::size() const { return team_ && !is_inherited() ? team_->size() + 1 : 1; }
+
+void Threads::share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task) {
+  team_->share(n_ranges, task);
 }
 
 }  // namespace mpboost

@@ -16,9 +16,6 @@ from mpboost.sampling import FeatureSampler, ObservationSampler, probabilities_f
 from mpboost.stopping import StoppingRule
 from mpboost.tasks import BinaryTask
 
-#: The one reason to stop that a larger number of estimators lifts.
-LIMIT_REACHED = "n_estimators reached"
-
 
 @dataclass
 class Snapshot:
@@ -107,9 +104,9 @@ class BoostingRun:
         self.stop_reason = self.stop_reason or reason
 
     def extend(self, n_estimators: int) -> None:
-        """Allow more iterations; a run that ended for another reason than their number stays ended."""
+        """Allow more iterations; a run that its stopping rule ended stays ended."""
         self.n_estimators = n_estimators
-        if self.stop_reason == LIMIT_REACHED and self.iteration < n_estimators:
+        if self.iteration < n_estimators and self.stop_reason != self.stopping.reason:
             self.stop_reason = ""
 
     def record(self, t: int, R: NDArray[np.int64], C: NDArray[np.int64], h: TrainedLearner) -> None:
@@ -122,7 +119,7 @@ class BoostingRun:
         if self.stopping.halts(t, self.task.oop_score):
             self.stop(self.stopping.reason)
         if t >= self.n_estimators:
-            self.stop(LIMIT_REACHED)
+            self.stop("n_estimators reached")
         if self.stopping.best_iteration == t:
             if self._best is None:
                 self._best = Snapshot(**{name: array.copy() for name, array in vars(self._current).items()})
@@ -140,7 +137,7 @@ def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Thre
         while not run.stop_reason:
             t = run.iteration + 1
             # 1. Sample a minipatch.
-            R = task.complete(p.sample(t, threads))
+            R = task.complete(p.sample(t, threads), t, threads)
             C = q.sample(t, threads)
             # 2. Train a weak learner on the minipatch.
             h = run.learner.train(t, R, C, threads)

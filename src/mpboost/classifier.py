@@ -1,14 +1,14 @@
 """The classifier: scikit-learn's manners around the loop."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, is_classifier
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +18,7 @@ from mpboost.callbacks import Callback, ProgressBar
 from mpboost.data import check_table, check_training_data, encode_labels
 from mpboost.ensemble import Ensemble, EstimatorEnsemble, TreeEnsemble
 from mpboost.learners import EstimatorLearner, Importance, Learner, TreeLearner
+from mpboost.parallel import make_threads
 from mpboost.sampling import (
     FeatureSampler,
     ObservationSampler,
@@ -66,11 +67,12 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         is asked for its ``feature_importances_`` or ``|coef_|``. "permutation" is the loss of accuracy on the minipatch
         when a feature is shuffled.
     max_depth : int, default=None
-        Depth of the trees. None lets them grow until their leaves are pure.
+        Depth of the native trees. None lets them grow until their leaves are pure.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf.
+        Fewest rows in a leaf of the native trees.
     max_bins : int, default=255
-        Most values that the trees tell apart in a feature, between 2 and 255. Missing values are kept apart besides.
+        Most values that the native trees tell apart in a feature, between 2 and 255. Missing values are kept apart
+        besides.
     stopping : {"patience", "paper"} or None, default="patience"
         "patience" ends the fit when the out-of-patch score has not improved for ``n_iter_no_change`` iterations,
         "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, them all.
@@ -227,10 +229,11 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         callbacks = self._make_callbacks()
         X, y, known_features = check_training_data(self, X, y)
         classes, labels = encode_labels(y)
-        threads = _native.Threads(joblib.effective_n_jobs(self.n_jobs))
+        threads = make_threads(self.n_jobs)
 
         run = getattr(self, "_run", None) if self.warm_start else None
         if run is None:
+            self._warn_of_new_start()
             run = self._assemble(X, labels, threads)
         else:
             self._check_continues(run, X, labels, threads)
@@ -321,6 +324,14 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         for votes in self._staged_vote(X):
             yield self._decide(votes)
 
+    def _warn_of_new_start(self) -> None:
+        if self.warm_start and hasattr(self, "_ensemble"):
+            warnings.warn(
+                "This model cannot be continued and starts anew: its last fit was without warm_start=True or did not "
+                "end, or it comes from a pickle.",
+                stacklevel=4,
+            )
+
     def _assemble(self, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads) -> BoostingRun:
         n_samples, n_features = X.shape
         patch_rows = find_patch_rows(self.max_samples, n_samples)
@@ -335,6 +346,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             weighting=self.weighting,
             learning_rate=self.learning_rate,
             adaptive=self.adaptive_observations,
+            seed=seed,
         )
         features = FeatureSampler(
             n_features,
@@ -398,7 +410,8 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "With warm_start=True a second fit needs the same X and y; set warm_start=False to start anew."
             )
-        changed = [name for name, value in self._learning_params().items() if value != run.params[name]]
+        now = self._learning_params()
+        changed = sorted(name for name in now.keys() | run.params if now.get(name) != run.params.get(name))
         if changed:
             raise ValueError(
                 f"With warm_start=True a second fit needs the same {', '.join(changed)}; set warm_start=False to start "
@@ -408,7 +421,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
     def _learning_params(self) -> dict[str, Any]:
         """Parameters that shape what is learned, and so may not change in the middle of a run."""
         free = {"n_estimators", "warm_start", "callbacks", "verbose", "n_jobs"}
-        return {name: value for name, value in self.get_params(deep=False).items() if name not in free}
+        return {name: value for name, value in self.get_params().items() if name not in free}
 
     def _make_callbacks(self) -> list[Callback]:
         for callback in self.callbacks or ():
@@ -450,12 +463,12 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
     def _vote(self, X: ArrayLike) -> NDArray[np.int32]:
         check_is_fitted(self)
         X = check_table(self, X)
-        return self._ensemble.vote(X, _native.Threads(joblib.effective_n_jobs(self.n_jobs)))
+        return self._ensemble.vote(X, make_threads(self.n_jobs))
 
     def _staged_vote(self, X: ArrayLike) -> Iterator[NDArray[np.int32]]:
         check_is_fitted(self)
         X = check_table(self, X)
-        yield from self._ensemble.staged_vote(X, _native.Threads(joblib.effective_n_jobs(self.n_jobs)))
+        yield from self._ensemble.staged_vote(X, make_threads(self.n_jobs))
 
     def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
         return self.classes_[np.where(votes == 0, self._tie_class, votes > 0).astype(np.intp)]
@@ -466,6 +479,6 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
         tags.classifier_tags.multi_class = False
         return tags

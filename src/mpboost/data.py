@@ -53,6 +53,8 @@ def _as_native(X: NDArray[Any]) -> NDArray[Any]:
         X = X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
         # Columns of a record array may lie at odd distances.
         return X if all(stride % size == 0 for stride in X.strides) else np.ascontiguousarray(X)
+    if kind != "f":
+        raise TypeError(f"X holds {X.dtype}, which the model cannot read; convert dates and the like to numbers first.")
     with np.errstate(over="ignore"):
-        X = X.astype(np.float32 if kind == "f" and size < 4 else np.float64)
+        X = X.astype(np.float32 if size < 4 else np.float64)
     return check_array(X, ensure_all_finite="allow-nan", dtype=None)  # long doubles may be beyond float64

@@ -123,7 +123,7 @@ class EstimatorLearner:
         needs_importances: bool,
         seed: int,
     ):
-        self._estimator = estimator
+        self._estimator = clone(estimator)
         self._X = X
         self._labels = labels
         self._importance = importance

@@ -39,6 +39,8 @@ class BinaryTask:
         Weight of a vote inside L.
     adaptive : bool
         Whether the weights follow the margins; if not they stay equal.
+    seed : int
+        Settles ties between rows.
 
     Attributes
     ----------
@@ -52,7 +54,9 @@ class BinaryTask:
         What a vote of zero means: the more frequent class, or +1.
     """
 
-    def __init__(self, labels: NDArray[np.int8], *, weighting: Weighting, learning_rate: float, adaptive: bool):
+    def __init__(
+        self, labels: NDArray[np.int8], *, weighting: Weighting, learning_rate: float, adaptive: bool, seed: int = 0
+    ):
         n_samples = len(labels)
         self.labels = labels
         self.votes = np.zeros(n_samples, dtype=np.int32)
@@ -64,18 +68,25 @@ class BinaryTask:
         self._weighting: Weighting = weighting
         self._learning_rate = learning_rate
         self._adaptive = adaptive
+        self._seed = seed
         self._n_learners = 0
         self._table = self._make_table(256)
 
-    def complete(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def complete(self, rows: NDArray[np.int64], iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
         """Where the rows are all of one class, swap the least likely one for the likeliest of the other class."""
         patch = self.labels[rows]
         if len(rows) == 1 or patch.min() != patch.max():
             return rows
+
+        def pick(equals: NDArray[np.int64]) -> np.int64:  # by lot: the first one would be picked ever again
+            lots = np.zeros(len(equals))
+            return equals[_native.race(lots, 1, self._seed, iteration, _native.Purpose.COMPLETION, threads)[0]]
+
         others = np.flatnonzero(self.labels != patch[0])
-        swapped_in = others[np.argmax(self.log_weights[others])]
-        kept = np.delete(rows, np.argmin(self.log_weights[rows]))
-        return np.sort(np.append(kept, swapped_in))
+        others_weights, rows_weights = self.log_weights[others], self.log_weights[rows]
+        swapped_in = pick(others[others_weights == others_weights.max()])
+        swapped_out = pick(rows[rows_weights == rows_weights.min()])
+        return np.sort(np.append(rows[rows != swapped_out], swapped_in))
 
     def update(self, votes: NDArray[np.int8], rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""

@@ -28,9 +28,9 @@ struct GroupSplit {
   std::uint8_t missing_left = 0;
 };
 
-// Room for the histogram of a group: [code][lane], once for each class.
+// Room for the histogram of a group: counts of up to 32 bits [code][lane], once for each class.
 struct Histogram {
-  alignas(64) std::uint32_t counts[2][256 * group_lanes];
+  alignas(64) unsigned char counts[2][256 * group_lanes * sizeof(std::uint32_t)];
 };
 
 // A split as the sweep sees it. Slots number the masks, of mask_words words each: those of the splits, then those of
@@ -45,7 +45,8 @@ struct SweepSplit {
 };
 
 struct Sweep {
-  std::span<const SweepSplit> splits;
+  const SweepSplit* splits;
+  std::int32_t n_splits;
   bool is_shifted;       // whether any split has a shift
   std::uint64_t* masks;  // one per split, then one per leaf: bit i tells whether row i of the block is there
 };
