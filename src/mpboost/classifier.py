@@ -7,28 +7,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, is_classifier
-from sklearn.utils import check_random_state, get_tags
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mpboost import _native
+from mpboost.assembly import assemble_run, check_continues
 from mpboost.boosting import BoostingRun, boost
 from mpboost.callbacks import Callback, ProgressBar
 from mpboost.data import check_table, check_training_data, encode_labels
-from mpboost.ensemble import Ensemble, EstimatorEnsemble, TreeEnsemble
-from mpboost.learners import EstimatorLearner, Importance, Learner, TreeLearner
+from mpboost.learners import Importance
 from mpboost.parallel import make_threads
-from mpboost.sampling import (
-    FeatureSampler,
-    ObservationSampler,
-    Size,
-    find_patch_features,
-    find_patch_rows,
-    probabilities_from_logs,
-)
-from mpboost.stopping import make_stopping
-from mpboost.tasks import BinaryTask, Weighting
+from mpboost.sampling import Size, probabilities_from_logs
+from mpboost.tasks import Weighting
 
 
 class MPBoostClassifier(ClassifierMixin, BaseEstimator):
@@ -234,9 +225,9 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         run = getattr(self, "_run", None) if self.warm_start else None
         if run is None:
             self._warn_of_new_start()
-            run = self._assemble(X, labels, threads)
+            run = assemble_run(self, X, labels, threads)
         else:
-            self._check_continues(run, X, labels, threads)
+            check_continues(self, run, X, labels, threads)
             del self._run  # if this fit is interrupted, the model stays as it is but cannot be continued
         run.extend(self.n_estimators)
 
@@ -331,97 +322,6 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
                 "end, or it comes from a pickle.",
                 stacklevel=4,
             )
-
-    def _assemble(self, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads) -> BoostingRun:
-        n_samples, n_features = X.shape
-        patch_rows = find_patch_rows(self.max_samples, n_samples)
-        if patch_rows == n_samples and self.stopping is not None:
-            raise ValueError(
-                f"max_samples={self.max_samples!r} puts all {n_samples} rows into every minipatch, so there is no "
-                "out-of-patch score to stop by: choose a smaller max_samples, or stopping=None."
-            )
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-        task = BinaryTask(
-            labels,
-            weighting=self.weighting,
-            learning_rate=self.learning_rate,
-            adaptive=self.adaptive_observations,
-            seed=seed,
-        )
-        features = FeatureSampler(
-            n_features,
-            find_patch_features(self.max_features, n_features),
-            momentum=self.feature_momentum,
-            exploration=self.feature_exploration,
-            adaptive=self.adaptive_features,
-            seed=seed,
-        )
-        learner, ensemble = self._make_learner(X, task, seed, threads)
-        return BoostingRun(
-            task=task,
-            observation_sampler=ObservationSampler(task.log_weights, patch_rows, seed),
-            feature_sampler=features,
-            learner=learner,
-            stopping=make_stopping(self.stopping, n_samples, patch_rows, self.n_iter_no_change),
-            ensemble=ensemble,
-            params=self._learning_params(),
-        )
-
-    def _make_learner(
-        self, X: NDArray[Any], task: BinaryTask, seed: int, threads: _native.Threads
-    ) -> tuple[Learner, Ensemble]:
-        if self.estimator is not None:
-            if isinstance(self.estimator, type) or not is_classifier(self.estimator):
-                raise TypeError(f"estimator must be a classifier, not {self.estimator!r}.")
-            learner = EstimatorLearner(
-                self.estimator,
-                X,
-                task.labels,
-                importance=self.importance,
-                needs_importances=self.adaptive_features,
-                seed=seed,
-            )
-            return learner, EstimatorEnsemble()
-        mapper = _native.BinMapper.fit(X, self.max_bins, seed, threads)
-        trees = TreeLearner(
-            mapper,
-            X,
-            task.labels,
-            max_depth=self.max_depth,
-            min_samples_leaf=self.min_samples_leaf,
-            tie_label=task.tie_label,
-            importance=self.importance,
-            seed=seed,
-            threads=threads,
-        )
-        return trees, TreeEnsemble(mapper)
-
-    def _check_continues(
-        self, run: BoostingRun, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads
-    ) -> None:
-        if self.n_estimators < run.iteration:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} is less than the {run.iteration} iterations done already; with "
-                "warm_start=True it can only grow."
-            )
-        shape = len(run.task.labels), len(run.feature_sampler.probabilities)
-        has_labels = X.shape == shape and np.array_equal(labels, run.task.labels)
-        if not has_labels or not run.learner.has_table(X, threads):
-            raise ValueError(
-                "With warm_start=True a second fit needs the same X and y; set warm_start=False to start anew."
-            )
-        now = self._learning_params()
-        changed = sorted(name for name in now.keys() | run.params if now.get(name) != run.params.get(name))
-        if changed:
-            raise ValueError(
-                f"With warm_start=True a second fit needs the same {', '.join(changed)}; set warm_start=False to start "
-                "anew."
-            )
-
-    def _learning_params(self) -> dict[str, Any]:
-        """Parameters that shape what is learned, and so may not change in the middle of a run."""
-        free = {"n_estimators", "warm_start", "callbacks", "verbose", "n_jobs"}
-        return {name: value for name, value in self.get_params().items() if name not in free}
 
     def _make_callbacks(self) -> list[Callback]:
         for callback in self.callbacks or ():
