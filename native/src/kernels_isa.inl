@@ -86,8 +86,8 @@ inline Double::Real read_counts(const std::int32_t* from) {
 }
 
 // The best split of each lane so far. Of equal scores the lowest code wins: where codes are not offered
-// in ascending order they have to be compared. A split that leaves one side empty has score 0 / 0, which is better
-// than nothing is, so min_samples_leaf needs a look only when it is more than one.
+// in ascending order they have to be compared. A split that leaves one side empty has score 0 / 0, which never compares
+// as better, so min_samples_leaf needs a look only when it is more than one.
 template <class P, bool is_ordered, bool has_min_leaf>
 struct LaneBest {
   using Real = typename P::Real;
