@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow lint types bench bench-quality sanitize clean
+.PHONY: help demo test lint types bench bench-quality sanitize clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,9 +36,6 @@ demo: $(VENV)/demo.stamp  ## Train on digits, print what was learned, draw pictu
 test: lint types  ## Lint, check types, run all tests: what CI runs.
 	$(BIN)/python -m pytest -q
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mpboost
-
-test-slow: $(VENV)/package.stamp  ## Run the tests that take minutes.
-	$(BIN)/python -m pytest -q -m slow
 
 lint: $(VENV)/package.stamp  ## Check style.
 	$(BIN)/ruff check .

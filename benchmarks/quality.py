@@ -1,6 +1,5 @@
 """Accuracy on the paper's case study, and its ablation: ``python -m benchmarks.quality [--quick]``."""
 
-import argparse
 import functools
 import sys
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
-from benchmarks.data import PROJECT, DataNotFoundError, Problem, mnist_3_vs_8
-from benchmarks.measure import describe_machine, time_call
+from benchmarks.command import make_parser, run_on_mnist
+from benchmarks.data import PROJECT, Problem
+from benchmarks.measure import time_call
 from benchmarks.output import print_heading, print_line, print_table
 from mpboost import PAPER, MPBoostClassifier
 
@@ -56,24 +56,17 @@ class Outcome:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a few seconds: shows that it runs, measures little")
+    parser = make_parser(__doc__)
     parser.add_argument("--output", type=Path, default=PROJECT / "build" / "benchmarks", help="folder for the picture")
     options = parser.parse_args(arguments)
     effort = QUICK if options.quick else Effort()
-    try:
-        problem = mnist_3_vs_8()
-    except DataNotFoundError as error:
-        print(error, file=sys.stderr)
-        return 2
 
-    print_heading("Machine")
-    for line in describe_machine():
-        print_line(line)
-    show_accuracy(problem, effort)
-    show_peers(problem, effort)
-    show_ablation(problem, effort, options.output)
-    return 0
+    def measure(problem: Problem) -> None:
+        show_accuracy(problem, effort)
+        show_peers(problem, effort)
+        show_ablation(problem, effort, options.output)
+
+    return run_on_mnist(measure)
 
 
 def show_accuracy(problem: Problem, effort: Effort) -> None:

@@ -1,6 +1,5 @@
 """Speed and memory, beside scikit-learn, in one run: ``python -m benchmarks.speed [--quick]``."""
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -14,12 +13,12 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.data import PROJECT, DataNotFoundError, Problem, make_table, mnist_3_vs_8
+from benchmarks.command import make_parser, run_on_mnist
+from benchmarks.data import PROJECT, Problem, make_table
 from benchmarks.literal import fit_literal
 from benchmarks.measure import (
     LoopClock,
     StepClock,
-    describe_machine,
     kernels,
     median_ratio,
     take_turns,
@@ -66,25 +65,17 @@ class Fit:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a few seconds: shows that it runs, measures little")
-    effort = QUICK if parser.parse_args(arguments).quick else Effort()
-    try:
-        problem = mnist_3_vs_8()
-    except DataNotFoundError as error:
-        print(error, file=sys.stderr)
-        return 2
+    effort = QUICK if make_parser(__doc__).parse_args(arguments).quick else Effort()
 
-    print_heading("Machine")
-    for line in describe_machine():
-        print_line(line)
-    compare_with_literal_loop(problem, effort)
-    show_steps(problem, effort)
-    compare_trees(effort)
-    measure_scaling(effort)
-    measure_memory(effort)
-    compare_kernels(problem, effort)
-    return 0
+    def measure(problem: Problem) -> None:
+        compare_with_literal_loop(problem, effort)
+        show_steps(problem, effort)
+        compare_trees(effort)
+        measure_scaling(effort)
+        measure_memory(effort)
+        compare_kernels(problem, effort)
+
+    return run_on_mnist(measure)
 
 
 def compare_with_literal_loop(problem: Problem, effort: Effort) -> None:

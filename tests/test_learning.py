@@ -170,7 +170,6 @@ def test_random_labels_are_not_learned(seed):
     assert 0.4 < model.oop_score_ < 0.58
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_ten_thousand_iterations_stay_accurate(weighting):
     X, y = make_classification(2000, 20, class_sep=2.0, flip_y=0.0, random_state=0)

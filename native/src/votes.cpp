@@ -15,7 +15,7 @@ CorrectCounts add_batch(const std::int8_t* votes, const BinaryOutputs& outputs, 
   std::int32_t* totals = outputs.votes + first;
   std::int32_t n_train = 0, n_out_of_patch = 0, largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int32_t sign = labels[i] >> 7;                    // 0 or -1; (x ^ sign) - sign is label * x
+    const std::int32_t sign = labels[i] >> 7;  // 0 or -1; (x ^ sign) - sign is label * x
     const std::int32_t is_tie_label = labels[i] == tie_label;
     const std::int32_t f = totals[i] + votes[i];
     const std::int32_t g = f - in_patch[i];

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,8 +123,9 @@ class BoostingRun:
             self.stop("n_estimators reached")
         if self.stopping.best_iteration == t:
             if self._best is None:
-                self._best = Snapshot(**{name: array.copy() for name, array in vars(self._current).items()})
-            self._best.copy_from(self._current)
+                self._best = deepcopy(self._current)
+            else:
+                self._best.copy_from(self._current)
 
 
 def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> None:

@@ -9,10 +9,10 @@
 
 namespace mpboost {
 
-inline constexpr int mask_words = 2;                              // 64-bit masks that tell about a block of rows
-inline constexpr std::int64_t block_rows = 64 * mask_words;       // rows that a tree is applied to at a time
-inline constexpr std::uint8_t missing_code = 255;                 // the code of a missing value
-inline constexpr int max_value_bins = 255;                        // codes 0..254 are values
+inline constexpr int mask_words = 2;                         // 64-bit words that tell about a block of rows
+inline constexpr std::int64_t block_rows = 64 * mask_words;  // rows that a tree is applied to at a time
+inline constexpr std::uint8_t missing_code = 255;            // the code of a missing value
+inline constexpr int max_value_bins = 255;                   // codes 0..254 are values
 
 //            block 0         block 1         last block
 //  column 0  128 codes       128 codes  ...  codes, then zeros up to 128

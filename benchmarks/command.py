@@ -1,0 +1,30 @@
+"""What the benchmarks have in common as commands."""
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from benchmarks.data import DataNotFoundError, Problem, mnist_3_vs_8
+from benchmarks.measure import describe_machine
+from benchmarks.output import print_heading, print_line
+
+
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """Make a parser with the option that all have."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="a few seconds: shows that it runs, measures little")
+    return parser
+
+
+def run_on_mnist(measure: Callable[[Problem], None]) -> int:
+    """Say what the machine is, then measure; return the exit code."""
+    try:
+        problem = mnist_3_vs_8()
+    except DataNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print_heading("Machine")
+    for line in describe_machine():
+        print_line(line)
+    measure(problem)
+    return 0
