@@ -1,28 +1,110 @@
-"""Checks of what users pass as data."""
+"""Checks of what users pass as X, y and sample_weight, and what a model keeps in mind of the features."""
 
 import copy
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
+
+from mpboost.categories import Categories, Factors, as_keys, find_categorical, learn_categories
+from mpboost.sources import Source, read_source, refuse_lazy
+from mpboost.tables import ColumnTable, Table
 
 
-def check_training_data(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], NDArray[Any], dict[str, Any]]:
-    """Check a table and its labels; return both, and what the estimator will know of the features.
+@dataclass(frozen=True)
+class TrainingData:
+    """What a model learns from.
 
-    The estimator itself is not touched: a fit that fails later must not leave it half new.
+    Attributes
+    ----------
+    table : Table
+        The features.
+    y : array of shape (n_samples,)
+        The labels.
+    sample_weight : float64 array of shape (n_samples,) or None
+        Not negative, not all zero.
+    known : dict
+        What the fitted estimator is to publish about the features, None where there is nothing: ``n_features_in_``;
+        ``feature_names_in_``; ``categories_``, a list with the categories of each feature in the order of their
+        codes, or None for numbers; ``is_categorical_``, a mask; ``has_other_category_``, a mask of the features with
+        too many categories, where rare ones and new ones share one more code.
+    """
+
+    table: Table
+    y: NDArray[Any]
+    sample_weight: NDArray[np.float64] | None
+    known: dict[str, Any]
+
+
+def check_training_data(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    categorical_features: Any = "from_dtype",
+    max_bins: int = 255,
+) -> TrainingData:
+    """Check a table, its labels and weights, and code its categories.
+
+    The estimator itself is not touched: a fit that fails later must not leave it half new. Categories are learned from
+    rows with a weight above 0.
     """
     shell = copy.copy(estimator)
-    X, y = validate_data(shell, X, y, reset=True, dtype="numeric", ensure_all_finite="allow-nan")
-    names = ("n_features_in_", "feature_names_in_")
-    return _as_native(X), y, {name: vars(shell).get(name) for name in names}
+    has_categories = categorical_features is not None and not isinstance(categorical_features, str)
+    source = read_source(shell, X, reset=True, has_categories=has_categories)
+    names = vars(shell).get("feature_names_in_")
+    is_categorical = find_categorical(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
+    y = _check_labels(shell, y)
+    check_consistent_length(source, y)
+    weights = _check_weights(sample_weight, y)
+    if is_categorical is None:
+        table, categories = source.to_table(), None
+    else:
+        rows = None if weights is None else weights > 0
+        table, categories = _encode(
+            source, is_categorical, lambda feature, factors: learn_categories(factors, max_bins, rows)
+        )
+    known = {
+        "n_features_in_": shell.n_features_in_,
+        "feature_names_in_": names,
+        "is_categorical_": is_categorical,
+        "categories_": categories and [None if each is None else each.values for each in categories],
+        "has_other_category_": categories and np.array([each is not None and each.has_other for each in categories]),
+    }
+    return TrainingData(table, y, weights, known)
 
 
-def check_table(estimator: Any, X: Any) -> NDArray[Any]:
-    """Check a table to predict against what the estimator knows of the features."""
-    return _as_native(validate_data(estimator, X, reset=False, dtype="numeric", ensure_all_finite="allow-nan"))
+def check_table(estimator: Any, X: Any) -> Table:
+    """Check a table to predict against what a fitted estimator knows of the features."""
+    categories = getattr(estimator, "categories_", None)
+    source = read_source(estimator, X, reset=False, has_categories=categories is not None)
+    if categories is None:
+        return source.to_table()
+    has_other = estimator.has_other_category_
+    return _encode(
+        source,
+        estimator.is_categorical_,
+        lambda feature, factors: Categories(categories[feature], bool(has_other[feature])),
+    )[0]
+
+
+def check_validation_data(
+    estimator: Any, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
+) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
+    """Check data to validate on against what is known of the training data, before the estimator publishes it."""
+    shell = copy.copy(estimator)
+    vars(shell).update(known)
+    table = check_table(shell, X)
+    y = _check_labels(shell, y)
+    check_consistent_length(range(table.n_rows), y)
+    return table, y, _check_weights(sample_weight, y)
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int8]]:
@@ -46,15 +128,59 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int8]]:
     return classes, (2 * codes - 1).astype(np.int8)
 
 
-def _as_native(X: NDArray[Any]) -> NDArray[Any]:
-    """Make the type of the numbers one that the engine reads; mostly it is already, and nothing is copied."""
-    kind, size = X.dtype.kind, X.dtype.itemsize
-    if kind in "biu" or (kind == "f" and size in (4, 8)):
-        X = X if X.dtype.isnative else X.astype(X.dtype.newbyteorder("="))
-        # Columns of a record array may lie at odd distances.
-        return X if all(stride % size == 0 for stride in X.strides) else np.ascontiguousarray(X)
-    if kind != "f":
-        raise TypeError(f"X holds {X.dtype}, which the model cannot read; convert dates and the like to numbers first.")
-    with np.errstate(over="ignore"):
-        X = X.astype(np.float32 if size < 4 else np.float64)
-    return check_array(X, ensure_all_finite="allow-nan", dtype=None)  # long doubles may be beyond float64
+def _encode(
+    source: Source, is_categorical: NDArray[np.bool_], choose: Callable[[int, Factors], Categories]
+) -> tuple[ColumnTable, list[Categories | None]]:
+    columns: list[NDArray[Any]] = []
+    categories: list[Categories | None] = []
+    for feature, has_categories in enumerate(is_categorical):
+        if has_categories:
+            factors = source.read_factors(feature)
+            chosen = choose(feature, factors)
+            categories.append(chosen)
+            columns.append(chosen.encode(factors))
+        else:
+            categories.append(None)
+            columns.append(source.read_numbers(feature))
+    return ColumnTable(columns, [each and each.n_codes for each in categories]), categories
+
+
+def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    y = _as_array(y, "y")
+    if getattr(y, "dtype", None) == object:
+        if None in as_keys(y.ravel()):
+            raise ValueError("Unknown label type: y has missing values (None, NaN); leave out their rows.")
+        whole = np.array(y.tolist())
+        y = whole if whole.dtype.kind in "biu" else y
+    return _check_y(y, estimator=estimator)
+
+
+def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(
+        _as_array(sample_weight, "sample_weight"), y, dtype=np.float64, ensure_non_negative=True
+    )
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
+
+
+def _as_array(values: Any, name: str) -> Any:
+    """Make an array of a column, or a frame, of any library; scikit-learn is left to refuse what is no such thing."""
+    refuse_lazy(values, name)
+    native = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        return np.column_stack([_read_series(column) for column in native.iter_columns()])
+    if isinstance(native, nw.Series):
+        return _read_series(native)
+    return values if sparse.issparse(values) or np.isscalar(values) else np.asarray(values)
+
+
+def _read_series(series: nw.Series[Any]) -> NDArray[Any]:
+    dtype = series.dtype
+    if dtype.is_float() or dtype.is_integer() or (dtype == nw.Boolean and not series.null_count()):
+        return series.to_numpy()
+    return np.array([*series.to_list(), None], dtype=object)[:-1]

@@ -1,0 +1,180 @@
+"""Categorical features: which they are, and the code that each category gets.
+
+A category is known by its value, not by the number that a frame happens to store for it, so that a model reads frames
+of any library and with their categories in any order.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: What stands for a category, in a model and in its file.
+Key = str | bool | int | float
+
+#: The code of missing values, and of categories that the model never saw.
+MISSING = 255
+
+
+class Factors(NamedTuple):
+    """A column as its distinct values, None for missing ones, and the position of each row's value among them or -1."""
+
+    values: list[Key | None]
+    positions: NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The categories of a feature, in the order of their codes.
+
+    Attributes
+    ----------
+    values : list
+        The value with code 0, with code 1, ...
+    has_other : bool
+        Whether there were too many, so that all other categories, new ones too, share one more code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seen = factorise(np.array(["b", "a", None, "b"], dtype=object))
+    >>> categories = learn_categories(seen, max_codes=255)
+    >>> categories.values
+    ['a', 'b']
+    >>> categories.encode(factorise(np.array(["b", "new", None, "a"], dtype=object)))
+    array([  1, 255, 255,   0], dtype=uint8)
+    """
+
+    values: list[Key]
+    has_other: bool = False
+
+    @property
+    def n_codes(self) -> int:
+        """The number of codes, that of missing values apart."""
+        return len(self.values) + self.has_other
+
+    def encode(self, factors: Factors) -> NDArray[np.uint8]:
+        """Give the code of each row."""
+        codes: dict[Key | None, int] = {value: code for code, value in enumerate(self.values)}
+        codes[None] = MISSING
+        other = len(self.values) if self.has_other else MISSING
+        # One more entry: where position -1 leads.
+        table = np.array([*(codes.get(value, other) for value in factors.values), MISSING], dtype=np.uint8)
+        return table[factors.positions]
+
+
+def learn_categories(factors: Factors, max_codes: int, rows: NDArray[np.bool_] | None = None) -> Categories:
+    """Find the categories that occur, in some rows or in all.
+
+    They are sorted. Where they are more than ``max_codes``, the most frequent ones get codes of their own and all
+    others share the last code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> learn_categories(factorise(np.array([7, 3, 3, 7, 5, 9])), max_codes=3)
+    Categories(values=[3, 7], has_other=True)
+    """
+    positions = factors.positions if rows is None else factors.positions[rows]
+    counts = np.bincount(positions[positions >= 0], minlength=len(factors.values))
+    totals: dict[Key, int] = {}
+    for value, count in zip(factors.values, counts.tolist(), strict=True):
+        if value is not None and count:
+            totals[value] = totals.get(value, 0) + count
+    values = _sort(totals)
+    if len(values) <= max_codes:
+        return Categories(values)
+    frequent = set(sorted(values, key=lambda value: -totals[value])[: max_codes - 1])
+    return Categories([value for value in values if value in frequent], has_other=True)
+
+
+def factorise(column: NDArray[Any]) -> Factors:
+    """Find the distinct values of an array of one dimension."""
+    if column.dtype.kind in "biuf":
+        distinct, positions = np.unique(column, return_inverse=True)
+        return Factors(as_keys(distinct.tolist()), positions)
+    places: dict[Key | None, int] = {}
+    keys = as_keys(column.tolist())
+    positions = np.fromiter((places.setdefault(key, len(places)) for key in keys), np.intp, len(keys))
+    return Factors(list(places), positions)
+
+
+def as_keys(values: Iterable[Any]) -> list[Key | None]:
+    """Make what stands for each value: plain values do so themselves, others by their text, missing ones are None."""
+    return [value if type(value) in (str, int, bool) else _as_key(value) for value in values]
+
+
+def _as_key(value: Any) -> Key | None:
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        value = value.item()
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which need not be there
+        return None
+    if isinstance(value, float):
+        return float(value) if value == value else None
+    return value if type(value) in (int, bool) else str(value)
+
+
+def find_categorical(
+    wanted: Any, names: Sequence[Any] | None, n_features: int, by_dtype: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Find which features are categorical, as a mask, or None where no one is.
+
+    Parameters
+    ----------
+    wanted : "from_dtype", array-like of bool, int or str, or None
+        What the user asks for: a mask, numbers or names of features.
+    names : sequence or None
+        The names of the features where they have some.
+    n_features : int
+        Their number.
+    by_dtype : array of bool
+        Those whose type says that they are categorical.
+    """
+    if wanted is None:
+        return None
+    if isinstance(wanted, str):
+        if wanted != "from_dtype":
+            raise ValueError(
+                f"categorical_features must be 'from_dtype', None, or an array-like of bool, int or str, not {wanted!r}."
+            )
+        return by_dtype if by_dtype.any() else None
+    chosen = np.asarray(wanted)
+    if chosen.size == 0:
+        return None
+    if chosen.ndim != 1 or chosen.dtype.kind not in "biuUO":
+        raise ValueError(
+            "categorical_features must be 'from_dtype', None, or an array-like of bool, int or str of one dimension, "
+            f"not an array of {chosen.dtype} of shape {chosen.shape}."
+        )
+    mask = _mask_features(chosen, names, n_features)
+    return mask if mask.any() else None
+
+
+def _mask_features(chosen: NDArray[Any], names: Sequence[Any] | None, n_features: int) -> NDArray[np.bool_]:
+    if chosen.dtype.kind == "b":
+        if len(chosen) != n_features:
+            raise ValueError(
+                f"categorical_features is a mask of {len(chosen)} features, but X has {n_features} features."
+            )
+        return chosen
+    if chosen.dtype.kind in "iu":
+        if chosen.min() < 0 or chosen.max() >= n_features:
+            raise ValueError(
+                f"Numbers in categorical_features must be in [0, {n_features - 1}], not {chosen.tolist()}."
+            )
+        return np.isin(np.arange(n_features), chosen)
+    if names is None:
+        raise ValueError("categorical_features has names, but X has none: give numbers of features or a mask.")
+    unknown = [name for name in chosen.tolist() if name not in names]
+    if unknown:
+        raise ValueError(f"categorical_features has names that X has not: {unknown}. X has {list(names)}.")
+    return np.isin(np.array(names, dtype=object), chosen.astype(object))
+
+
+def _sort(values: Iterable[Key]) -> list[Key]:
+    try:
+        return sorted(values)  # type: ignore[type-var]
+    except TypeError:  # words among numbers
+        return sorted(values, key=lambda value: (type(value).__name__, str(value)))
