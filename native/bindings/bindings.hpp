@@ -46,6 +46,7 @@ auto to_numpy(std::vector<T>&& values) {
 void bind_threads(nb::module_& module);
 void bind_data(nb::module_& module);
 void bind_sampling(nb::module_& module);
+void bind_votes(nb::module_& module);
 void bind_trees(nb::module_& module);
 
 }  // namespace mpboost::bindings

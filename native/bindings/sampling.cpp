@@ -61,29 +61,51 @@ void bind_sampling(nb::module_& module) {
       nb::arg("weights"), "Logarithms, with the same bits on any machine; -inf below the smallest normal number.");
 
   module.def(
+      "log_arrivals",
+      [](Vector<const double> log_weights, Vector<const std::int64_t> items, std::uint64_t seed,
+         std::uint64_t iteration, Purpose purpose) {
+        check_indices(items, static_cast<std::int64_t>(log_weights.size()), "no such item");
+        return to_numpy(log_arrivals(log_weights.data(), as_span(items), Stream(seed, iteration, purpose)));
+      },
+      nb::arg("log_weights"), nb::arg("items"), nb::arg("seed"), nb::arg("iteration"), nb::arg("purpose"),
+      "The logarithms of the times at which items of a race arrive.");
+
+  bind_votes(module);
+}
+
+void bind_votes(nb::module_& module) {
+  module.def(
       "add_votes",
       [](Vector<const std::int8_t> votes, Vector<const std::int64_t> patch, Vector<const std::int8_t> labels,
-         Vector<std::int32_t> total, Vector<std::int32_t> in_patch, std::int8_t tie_label, Vector<const double> table,
-         std::optional<Vector<double>> log_weights, Threads& threads) {
+         Vector<std::int32_t> total, Vector<std::int32_t> in_patch, Vector<std::int32_t> in_patch_counts,
+         std::int8_t tie_label, Vector<const double> table, std::optional<Vector<double>> log_weights,
+         std::optional<Vector<const double>> sample_weights, std::optional<Vector<const double>> log_sample_weights,
+         Threads& threads) {
         const auto n_rows = static_cast<std::int64_t>(votes.size());
         constexpr const char* message = "all arrays must have one entry per row";
         check_size(labels, n_rows, message);
         check_size(total, n_rows, message);
         check_size(in_patch, n_rows, message);
-        if (log_weights) check_size(*log_weights, n_rows, message);
+        check_size(in_patch_counts, n_rows, message);
+        const auto data_of = [&](const auto& optional) {
+          if (optional) check_size(*optional, n_rows, message);
+          return optional ? optional->data() : nullptr;
+        };
         check_indices(patch, n_rows, "the patch names a row that does not exist");
-        const BinaryOutputs outputs{n_rows, labels.data(), total.data(), in_patch.data()};
         check(table.size() % 2 == 1, "the table of weights needs a middle");
+        const BinaryOutputs outputs{n_rows, labels.data(), total.data(), in_patch.data(), in_patch_counts.data()};
+        const RowWeights weights{as_span(table), data_of(log_weights), data_of(sample_weights), data_of(log_sample_weights)};
         nb::gil_scoped_release release;
-        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label, as_span(table),
-                                       log_weights ? log_weights->data() : nullptr, threads);
+        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label, weights, threads);
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("total").noconvert(),
-      nb::arg("in_patch").noconvert(), nb::arg("tie_label"), nb::arg("table"),
-      nb::arg("log_weights").noconvert().none(), nb::arg("threads"),
-      "Add a learner's votes to the totals and set the log-weights to table[middle + label * total]; return how many "
-      "rows the totals, and the totals without the rows' own patches, get right.");
+      nb::arg("in_patch").noconvert(), nb::arg("in_patch_counts").noconvert(), nb::arg("tie_label"), nb::arg("table"),
+      nb::arg("log_weights").noconvert().none(), nb::arg("sample_weights").none(), nb::arg("log_sample_weights").none(),
+      nb::arg("threads"),
+      "Add a learner's votes to the totals and set the log-weights to table[middle + label * total], plus those of the "
+      "rows; return how many rows (or what weight of them) the totals, and the totals without the rows' own patches, "
+      "get right.");
 }
 
 }  // namespace mpboost::bindings

@@ -1,4 +1,9 @@
+#include <nanobind/stl/optional.h>
+
+#include <cmath>
 #include <cstring>
+#include <optional>
+#include <set>
 
 #include "bindings.hpp"
 #include "mpboost/apply.hpp"
@@ -9,30 +14,45 @@
 namespace mpboost::bindings {
 namespace {
 
-// Splits as rows of bytes; Python reads them with its own record type.
-auto splits_to_numpy(std::span<const Split> splits) {
-  std::vector<std::uint8_t> bytes(splits.size_bytes());
-  if (!splits.empty()) std::memcpy(bytes.data(), splits.data(), splits.size_bytes());
+// Splits and category sets as bytes; Python reads them with its own record types.
+template <class T>
+auto bytes_to_numpy(std::span<const T> records) {
+  std::vector<std::uint8_t> bytes(records.size_bytes());
+  if (!records.empty()) std::memcpy(bytes.data(), records.data(), records.size_bytes());
   return to_numpy(std::move(bytes));
 }
 
-std::vector<Split> splits_from_numpy(const Vector<const std::uint8_t>& bytes) {
-  check(bytes.size() % sizeof(Split) == 0, "splits have 16 bytes each");
-  std::vector<Split> splits(bytes.size() / sizeof(Split));
-  if (!splits.empty()) std::memcpy(splits.data(), bytes.data(), bytes.size());
-  return splits;
+template <class T>
+std::vector<T> records_from_numpy(const Vector<const std::uint8_t>& bytes) {
+  check(bytes.size() % sizeof(T) == 0, "splits have 20 bytes each and category sets 32");
+  std::vector<T> records(bytes.size() / sizeof(T));
+  if (!records.empty()) std::memcpy(records.data(), bytes.data(), bytes.size());
+  return records;
 }
 
 void check_columns(TreeView tree, const BinnedColumns& columns) {
   for (const Split& split : tree.splits) check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
 }
 
-void check_patch(const BinnedColumns& columns, const Vector<const std::int64_t>& rows,
-                 const Vector<const std::int64_t>& features, const Vector<const std::int8_t>& labels) {
+using OptionalWeights = std::optional<Vector<const double>>;
+using OptionalFlags = std::optional<Vector<const bool>>;
+
+Minipatch as_patch(const BinnedColumns& columns, const Vector<const std::int64_t>& rows,
+                   const Vector<const std::int64_t>& features, const Vector<const std::int8_t>& labels,
+                   const OptionalWeights& weights, const OptionalFlags& is_categorical = {}) {
   check(rows.size() > 0 && rows.size() < (std::size_t{1} << 31), "a minipatch needs between 1 and 2^31 rows");
   check_size(labels, columns.n_rows(), "labels must have one entry per row");
   check_indices(rows, columns.n_rows(), "the patch names a row that does not exist");
   check_indices(features, columns.n_columns(), "the patch names a column that does not exist");
+  if (weights) {
+    check_size(*weights, static_cast<std::int64_t>(rows.size()), "weights must have one entry per row of the patch");
+    double total = 0;
+    for (const double weight : as_span(*weights)) check(weight > 0, "weights must be positive"), total += weight;
+    check(std::isfinite(total), "weights must be finite");
+  }
+  if (is_categorical) check_size(*is_categorical, columns.n_columns(), "is_categorical must have one entry per column");
+  return {as_span(rows), as_span(features), labels.data(), weights ? as_span(*weights) : std::span<const double>{},
+          is_categorical ? is_categorical->data() : nullptr};
 }
 
 template <class T, class Apply>
@@ -43,9 +63,28 @@ void apply_to(const Tree& tree, const BinnedColumns& columns, Vector<T>& out, Ap
   apply(tree, columns, out.data(), threads);
 }
 
+// A tree grown on columns that were picked from a wider table, in terms of that table.
+Tree with_features(const Tree& tree, const Vector<const std::int64_t>& features) {
+  Tree renamed = tree;
+  for (Split& split : renamed.splits) {
+    check(split.feature < static_cast<std::int64_t>(features.size()), "the tree uses a column that does not exist");
+    const std::int64_t feature = features.data()[split.feature];
+    check(0 <= feature && feature < (std::int64_t{1} << 31), "features are numbers below 2^31");
+    split.feature = static_cast<std::int32_t>(feature);
+  }
+  return renamed;
+}
+
+auto used_features(const Tree& tree) {
+  std::set<std::int64_t> features;
+  for (const Split& split : tree.splits) features.insert(split.feature);
+  return to_numpy(std::vector<std::int64_t>(features.begin(), features.end()));
+}
+
 void bind_tree(nb::module_& module) {
   nb::class_<Tree>(module, "Tree", "A decision tree over binned columns.")
-      .def_prop_ro("splits", [](const Tree& tree) { return splits_to_numpy(tree.splits); }, nb::rv_policy::automatic)
+      .def_prop_ro("splits", [](const Tree& tree) { return bytes_to_numpy<Split>(tree.splits); }, nb::rv_policy::automatic)
+      .def_prop_ro("category_sets", [](const Tree& tree) { return bytes_to_numpy<CategorySet>(tree.category_sets); }, nb::rv_policy::automatic)
       .def_prop_ro("leaf_values", [](const Tree& tree) { return to_numpy(std::vector<double>(tree.leaf_values)); }, nb::rv_policy::automatic)
       .def(
           "apply_leaves",
@@ -59,7 +98,10 @@ void bind_tree(nb::module_& module) {
             apply_to(tree, columns, out, apply_votes, threads);
           },
           nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
-          "Write the sign of each row's leaf value, +1 or -1.");
+          "Write the sign of each row's leaf value, +1 or -1.")
+      .def_prop_ro("features", used_features, nb::rv_policy::automatic, "The features that the tree uses, ascending.")
+      .def("with_features", with_features, nb::arg("features"),
+           "The same tree with feature k called features[k]: from columns that were picked back to the table.");
 }
 
 void bind_grower(nb::module_& module) {
@@ -77,30 +119,33 @@ void bind_grower(nb::module_& module) {
       .def(
           "grow",
           [](TreeGrower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
-             Vector<const std::int64_t> features, Vector<const std::int8_t> labels) {
-            check_patch(columns, rows, features, labels);
+             Vector<const std::int64_t> features, Vector<const std::int8_t> labels, const OptionalWeights& weights,
+             const OptionalFlags& is_categorical) {
+            const Minipatch patch = as_patch(columns, rows, features, labels, weights, is_categorical);
             nb::gil_scoped_release release;
-            return grower.grow(columns, as_span(rows), as_span(features), labels.data());
+            return grower.grow(columns, patch);
           },
-          nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"));
+          nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("weights") = nb::none(),
+          nb::arg("is_categorical") = nb::none(),
+          "Grow a tree on some rows, whose weights may be given, and features, of which some may be categorical.");
 
   module.def(
       "permutation_importances",
       [](const Tree& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
          Vector<const std::int64_t> features, Vector<const std::int8_t> labels, std::uint64_t seed,
-         std::uint64_t iteration) {
-        check_patch(columns, rows, features, labels);
+         std::uint64_t iteration, const OptionalWeights& weights) {
+        const Minipatch patch = as_patch(columns, rows, features, labels, weights);
         check_columns(tree, columns);
         std::vector<double> losses;
         {
           nb::gil_scoped_release release;
-          losses = permutation_importances(tree, columns, as_span(rows), as_span(features), labels.data(),
+          losses = permutation_importances(tree, columns, patch.rows, patch.features, patch.labels, patch.weights,
                                            Stream(seed, iteration, Purpose::permutation));
         }
         return to_numpy(std::move(losses));
       },
       nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("seed"),
-      nb::arg("iteration"), "The accuracy that a tree loses on some rows when one feature is shuffled among them.");
+      nb::arg("iteration"), nb::arg("weights") = nb::none(), "The accuracy that a tree loses on some rows when one feature is shuffled among them.");
 }
 
 void bind_forest(nb::module_& module) {
@@ -108,13 +153,16 @@ void bind_forest(nb::module_& module) {
       .def(nb::init<>())
       .def("__init__",
            [](Forest* self, Vector<const std::uint8_t> splits, Vector<const double> leaf_values,
-              Vector<const std::int64_t> split_offsets, std::int64_t n_features) {
+              Vector<const std::int64_t> split_offsets, Vector<const std::uint8_t> category_sets,
+              std::int64_t n_features) {
              const auto values = as_span(leaf_values);
              const auto offsets = as_span(split_offsets);
-             new (self) Forest(splits_from_numpy(splits), {values.begin(), values.end()}, {offsets.begin(), offsets.end()},
+             new (self) Forest(records_from_numpy<Split>(splits), {values.begin(), values.end()},
+                               {offsets.begin(), offsets.end()}, records_from_numpy<CategorySet>(category_sets),
                                n_features);
            },
-           nb::arg("splits"), nb::arg("leaf_values"), nb::arg("split_offsets"), nb::arg("n_features"))
+           nb::arg("splits"), nb::arg("leaf_values"), nb::arg("split_offsets"), nb::arg("category_sets"),
+           nb::arg("n_features"))
       .def("__len__", &Forest::size)
       .def("append", [](Forest& forest, const Tree& tree) { forest.append(tree); }, nb::arg("tree"))
       .def(
@@ -129,10 +177,13 @@ void bind_forest(nb::module_& module) {
           [](const Forest& forest, std::int64_t index) {
             check(0 <= index && index < forest.size(), "no such tree");
             const TreeView view = forest.tree(index);
-            return Tree{{view.splits.begin(), view.splits.end()}, {view.leaf_values.begin(), view.leaf_values.end()}};
+            return Tree{{view.splits.begin(), view.splits.end()},
+                        {view.leaf_values.begin(), view.leaf_values.end()},
+                        {view.category_sets.begin(), view.category_sets.end()}};
           },
           nb::arg("index"))
-      .def_prop_ro("splits", [](const Forest& forest) { return splits_to_numpy(forest.splits()); }, nb::rv_policy::automatic)
+      .def_prop_ro("splits", [](const Forest& forest) { return bytes_to_numpy<Split>(forest.splits()); }, nb::rv_policy::automatic)
+      .def_prop_ro("category_sets", [](const Forest& forest) { return bytes_to_numpy<CategorySet>(forest.category_sets()); }, nb::rv_policy::automatic)
       .def_prop_ro("leaf_values", [](const Forest& forest) { return to_numpy(std::vector<double>(forest.leaf_values())); }, nb::rv_policy::automatic)
       .def_prop_ro("split_offsets",
                    [](const Forest& forest) { return to_numpy(std::vector<std::int64_t>(forest.split_offsets())); }, nb::rv_policy::automatic)

@@ -8,27 +8,40 @@
 namespace mpboost {
 
 Forest::Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
-               std::int64_t n_features)
-    : splits_(std::move(splits)), leaf_values_(std::move(leaf_values)), split_offsets_(std::move(split_offsets)) {
+               std::vector<CategorySet> category_sets, std::int64_t n_features)
+    : splits_(std::move(splits)),
+      leaf_values_(std::move(leaf_values)),
+      split_offsets_(std::move(split_offsets)),
+      category_sets_(std::move(category_sets)) {
   const auto check = [](bool is_right) {
     if (!is_right) throw std::invalid_argument("the arrays do not describe valid trees");
   };
   check(!split_offsets_.empty() && split_offsets_.front() == 0 && std::ranges::is_sorted(split_offsets_) &&
         split_offsets_.back() == static_cast<std::int64_t>(splits_.size()) &&
         leaf_values_.size() == splits_.size() + split_offsets_.size() - 1);
+  for (std::int64_t t = 0; t < size(); ++t) {
+    const auto begin = splits_.begin() + split_offsets_[static_cast<std::size_t>(t)];
+    const auto end = splits_.begin() + split_offsets_[static_cast<std::size_t>(t) + 1];
+    set_offsets_.push_back(set_offsets_.back() + std::count_if(begin, end, [](const Split& s) { return s.categories >= 0; }));
+  }
+  check(set_offsets_.back() == static_cast<std::int64_t>(category_sets_.size()));
   for (std::int64_t t = 0; t < size(); ++t) check(is_valid(tree(t), n_features));
 }
 
 TreeView Forest::tree(std::int64_t t) const {
   const auto begin = split_offsets_[static_cast<std::size_t>(t)];
   const auto n = static_cast<std::size_t>(split_offsets_[static_cast<std::size_t>(t) + 1] - begin);
-  return {{splits_.data() + begin, n}, {leaf_values_.data() + begin + t, n + 1}};
+  const auto first_set = set_offsets_[static_cast<std::size_t>(t)];
+  const auto n_sets = static_cast<std::size_t>(set_offsets_[static_cast<std::size_t>(t) + 1] - first_set);
+  return {{splits_.data() + begin, n}, {leaf_values_.data() + begin + t, n + 1}, {category_sets_.data() + first_set, n_sets}};
 }
 
 void Forest::append(TreeView tree) {
   splits_.insert(splits_.end(), tree.splits.begin(), tree.splits.end());
   leaf_values_.insert(leaf_values_.end(), tree.leaf_values.begin(), tree.leaf_values.end());
   split_offsets_.push_back(static_cast<std::int64_t>(splits_.size()));
+  category_sets_.insert(category_sets_.end(), tree.category_sets.begin(), tree.category_sets.end());
+  set_offsets_.push_back(static_cast<std::int64_t>(category_sets_.size()));
 }
 
 Forest Forest::first(std::int64_t n_trees) const {

@@ -13,8 +13,7 @@ double predict(TreeView tree, const BinnedColumns& columns, std::int64_t row, st
   while (node >= 0) {
     const Split& split = tree.splits[static_cast<std::size_t>(node)];
     const std::uint8_t code = columns.column(split.feature)[split.feature == shuffled_feature ? source_row : row];
-    const bool left = code == missing_code ? split.missing_left != 0 : code <= split.bin;
-    node = left ? split.left : split.right;
+    node = tree.goes_left(split, code) ? split.left : split.right;
   }
   return tree.leaf_values[static_cast<std::size_t>(~node)];
 }
@@ -23,21 +22,23 @@ double predict(TreeView tree, const BinnedColumns& columns, std::int64_t row, st
 
 std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& columns,
                                             std::span<const std::int64_t> rows, std::span<const std::int64_t> features,
-                                            const std::int8_t* labels, const Stream& stream) {
+                                            const std::int8_t* labels, std::span<const double> weights,
+                                            const Stream& stream) {
   std::vector<std::int64_t> shuffled(rows.begin(), rows.end());
-  const auto count_right = [&](std::int64_t feature) {
-    std::int64_t n_right = 0;
+  const auto sum_right = [&](std::int64_t feature) {
+    double right = 0;
     for (std::size_t i = 0; i < rows.size(); ++i)
-      n_right += predict(tree, columns, rows[i], feature, shuffled[i]) * labels[rows[i]] > 0;
-    return n_right;
+      if (predict(tree, columns, rows[i], feature, shuffled[i]) * labels[rows[i]] > 0) right += weights.empty() ? 1 : weights[i];
+    return right;
   };
-  const std::int64_t n_right = count_right(-1);
+  const double total = weights.empty() ? static_cast<double>(rows.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double right = sum_right(-1);
   std::vector<double> losses(features.size(), 0.0);
   std::uint64_t draw = 0;
   for (std::size_t k = 0; k < features.size(); ++k) {
     for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[stream.bits(draw++) % i]);
     const bool is_used = std::ranges::any_of(tree.splits, [&](const Split& s) { return s.feature == features[k]; });
-    if (is_used) losses[k] = static_cast<double>(n_right - count_right(features[k])) / static_cast<double>(rows.size());
+    if (is_used) losses[k] = (right - sum_right(features[k])) / total;
   }
   return losses;
 }

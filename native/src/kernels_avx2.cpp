@@ -5,7 +5,13 @@ namespace mpboost {
 
 extern const Kernels avx2_kernels;
 const Kernels avx2_kernels{
-    "avx2", avx2::search_pairs, avx2::search_bins, avx2::log_exponential, avx2::sweep_block,
+    "avx2",
+    avx2::search_pairs,
+    avx2::search_bins,
+    avx2::search_weighted_pairs,
+    avx2::search_weighted_bins,
+    avx2::log_exponential,
+    avx2::sweep_block,
 };
 
 }  // namespace mpboost

@@ -5,7 +5,13 @@ namespace mpboost {
 
 extern const Kernels portable_kernels;
 const Kernels portable_kernels{
-    "portable", portable::search_pairs, portable::search_bins, portable::log_exponential, portable::sweep_block,
+    "portable",
+    portable::search_pairs,
+    portable::search_bins,
+    portable::search_weighted_pairs,
+    portable::search_weighted_bins,
+    portable::log_exponential,
+    portable::sweep_block,
 };
 
 }  // namespace mpboost

@@ -241,4 +241,13 @@ std::vector<std::int64_t> race(const double* log_weights, std::int64_t n_items, 
   return items;
 }
 
+std::vector<double> log_arrivals(const double* log_weights, std::span<const std::int64_t> items, const Stream& stream) {
+  std::vector<double> log_times(items.size());
+  for (std::size_t k = 0; k < items.size(); ++k)
+    log_times[k] = uniform(stream.bits(static_cast<std::uint64_t>(items[k])));
+  kernels().log_exponential(log_times.data(), static_cast<std::int64_t>(items.size()));
+  for (std::size_t k = 0; k < items.size(); ++k) log_times[k] -= log_weights[items[k]];
+  return log_times;
+}
+
 }  // namespace mpboost

@@ -24,12 +24,14 @@ void BoundTree::bind(TreeView tree, const BinnedColumns& columns) {
         .right_slot = slot(split.right),
         .shift = shift,
         .last_left = static_cast<std::uint8_t>(split.bin + shift),
+        .set = split.categories >= 0 ? tree.category_sets[static_cast<std::size_t>(split.categories)].data() : nullptr,
         .next = split.right >= 0 ? below(split.right).next : split.left >= 0 ? below(split.left).next : k + 1,
         .leaf_begin = split.left >= 0 ? below(split.left).leaf_begin : ~split.left,
         .leaf_end = split.right >= 0 ? below(split.right).leaf_end : ~split.right + 1,
     };
   }
   is_shifted_ = std::ranges::any_of(splits_, [](const SweepSplit& split) { return split.shift != 0; });
+  has_sets_ = !tree.category_sets.empty();
   positive_leaves_.clear();
   for (std::size_t leaf = 0; leaf < tree.leaf_values.size(); ++leaf)
     if (tree.leaf_values[leaf] > 0) positive_leaves_.push_back(leaf);

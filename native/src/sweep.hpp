@@ -14,7 +14,10 @@ class BoundTree {
   void bind(TreeView tree, const BinnedColumns& columns);
 
   // Find the leaves of the rows of a block.
-  void sweep(std::int64_t block) { kernel_({splits_.data(), static_cast<std::int32_t>(splits_.size()), is_shifted_, masks_.data()}, block * block_rows); }
+  void sweep(std::int64_t block) {
+    const auto n_splits = static_cast<std::int32_t>(splits_.size());
+    kernel_({splits_.data(), n_splits, is_shifted_, has_sets_, masks_.data()}, block * block_rows);
+  }
 
   std::size_t n_leaves() const { return masks_.size() / mask_words - splits_.size(); }
 
@@ -31,7 +34,7 @@ class BoundTree {
  private:
   void (*kernel_)(const Sweep&, std::int64_t) = nullptr;
   std::vector<SweepSplit> splits_;
-  bool is_shifted_ = false;
+  bool is_shifted_ = false, has_sets_ = false;
   std::vector<std::uint64_t> masks_;
   std::vector<std::size_t> positive_leaves_;
 };

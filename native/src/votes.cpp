@@ -1,15 +1,25 @@
 #include "mpboost/votes.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <stdexcept>
+#include <vector>
 
 namespace mpboost {
 namespace {
 
+constexpr std::int64_t batch_rows = 1024;
+
+// What the loop over a batch finds out about each row.
+struct Batch {
+  std::int32_t margins[batch_rows];
+  std::uint8_t train[batch_rows], out_of_patch[batch_rows];  // 1 where right
+  std::int32_t n_train, n_out_of_patch, largest_margin;
+};
+
 // Few rows at a time, and counts of 32 bits, so that the loop is vectorised.
-CorrectCounts add_batch(const std::int8_t* votes, const BinaryOutputs& outputs, std::int64_t first, std::int64_t n,
-                        std::int8_t tie_label, std::int32_t* margins, std::int32_t& largest_margin) {
+template <bool has_weights>
+void add_batch(const std::int8_t* votes, const BinaryOutputs& outputs, std::int64_t first, std::int64_t n,
+               std::int8_t tie_label, Batch& batch) {
   const std::int8_t* labels = outputs.labels + first;
   const std::int32_t* in_patch = outputs.in_patch_votes + first;
   std::int32_t* totals = outputs.votes + first;
@@ -21,39 +31,71 @@ CorrectCounts add_batch(const std::int8_t* votes, const BinaryOutputs& outputs, 
     const std::int32_t g = f - in_patch[i];
     const std::int32_t margin = (f ^ sign) - sign;
     totals[i] = f;
-    margins[i] = margin;
+    batch.margins[i] = margin;
     const std::int32_t size = margin < 0 ? -margin : margin;
     largest = size > largest ? size : largest;
-    n_train += margin + is_tie_label > 0;  // margins are whole: only 0 is moved over the line
-    n_out_of_patch += (g ^ sign) - sign > 0;
+    const bool train = margin + is_tie_label > 0;  // margins are whole: only 0 is moved over the line
+    const bool out_of_patch = (g ^ sign) - sign > 0;
+    n_train += train;
+    n_out_of_patch += out_of_patch;
+    if constexpr (has_weights) {
+      batch.train[i] = train;
+      batch.out_of_patch[i] = out_of_patch;
+    }
   }
-  largest_margin = largest;
-  return {n_train, n_out_of_patch};
+  batch.n_train = n_train;
+  batch.n_out_of_patch = n_out_of_patch;
+  batch.largest_margin = largest;
+}
+
+Correct sum_correct(const Batch& batch, const double* weights, std::int64_t n) {
+  if (!weights) return {static_cast<double>(batch.n_train), static_cast<double>(batch.n_out_of_patch)};
+  Correct sum{};
+  for (std::int64_t i = 0; i < n; ++i) {
+    sum.train += batch.train[i] ? weights[i] : 0.0;
+    sum.out_of_patch += batch.out_of_patch[i] ? weights[i] : 0.0;
+  }
+  return sum;
+}
+
+void refresh(const Batch& batch, const RowWeights& weights, std::int64_t first, std::int64_t n) {
+  const std::int64_t half = (static_cast<std::int64_t>(weights.table.size()) - 1) / 2;
+  if (batch.largest_margin > half) throw std::invalid_argument("the table of weights is too short for these votes");
+  const double* middle = weights.table.data() + half;
+  double* out = weights.log_weights + first;
+  if (!weights.log_sample_weights)
+    for (std::int64_t i = 0; i < n; ++i) out[i] = middle[batch.margins[i]];
+  else
+    for (std::int64_t i = 0; i < n; ++i) out[i] = middle[batch.margins[i]] + weights.log_sample_weights[first + i];
 }
 
 }  // namespace
 
-CorrectCounts add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
-                        std::int8_t tie_label, std::span<const double> table, double* log_weights, Threads& threads) {
-  const std::int64_t half = (static_cast<std::int64_t>(table.size()) - 1) / 2;
-  const double* middle = table.data() + half;
-  for (const std::int64_t i : patch) outputs.in_patch_votes[i] += votes[i];
-
-  std::atomic<std::int64_t> train{0}, out_of_patch{0};
-  threads.for_ranges(outputs.n_rows, 1 << 15, [&](std::int64_t begin, std::int64_t end) {
-    constexpr std::int64_t batch = 1024;
-    for (std::int64_t first = begin; first < end; first += batch) {
-      const std::int64_t n = std::min(batch, end - first);
-      std::int32_t margins[batch], largest_margin;
-      const auto correct = add_batch(votes + first, outputs, first, n, tie_label, margins, largest_margin);
-      train.fetch_add(correct.train, std::memory_order_relaxed);
-      out_of_patch.fetch_add(correct.out_of_patch, std::memory_order_relaxed);
-      if (!log_weights) continue;
-      if (largest_margin > half) throw std::invalid_argument("the table of weights is too short for these votes");
-      for (std::int64_t i = 0; i < n; ++i) log_weights[first + i] = middle[margins[i]];
+Correct add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
+                  std::int8_t tie_label, const RowWeights& weights, Threads& threads) {
+  for (const std::int64_t i : patch) {
+    outputs.in_patch_votes[i] += votes[i];
+    outputs.in_patch_counts[i] += 1;
+  }
+  // Sums per batch, added up in order: the same bits for any number of threads.
+  std::vector<Correct> sums(static_cast<std::size_t>((outputs.n_rows + batch_rows - 1) / batch_rows));
+  threads.for_ranges(outputs.n_rows, 32 * batch_rows, [&](std::int64_t begin, std::int64_t end) {
+    Batch batch;
+    for (std::int64_t first = begin; first < end; first += batch_rows) {
+      const std::int64_t n = std::min(batch_rows, end - first);
+      const double* row_weights = weights.sample_weights ? weights.sample_weights + first : nullptr;
+      row_weights ? add_batch<true>(votes + first, outputs, first, n, tie_label, batch)
+                  : add_batch<false>(votes + first, outputs, first, n, tie_label, batch);
+      sums[static_cast<std::size_t>(first / batch_rows)] = sum_correct(batch, row_weights, n);
+      if (weights.log_weights) refresh(batch, weights, first, n);
     }
   });
-  return {train, out_of_patch};
+  Correct total{};
+  for (const Correct& sum : sums) {
+    total.train += sum.train;
+    total.out_of_patch += sum.out_of_patch;
+  }
+  return total;
 }
 
 }  // namespace mpboost

@@ -3,30 +3,33 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
 
 from mpboost import _native
 from mpboost.boosting import BoostingRun
 from mpboost.ensemble import Ensemble, EstimatorEnsemble, TreeEnsemble
-from mpboost.learners import EstimatorLearner, Learner, TreeLearner
+from mpboost.learners import EstimatorLearner, Learner, TreeLearner, TreeOptions
+from mpboost.problem import BinaryProblem
 from mpboost.sampling import FeatureSampler, ObservationSampler, find_patch_features, find_patch_rows
 from mpboost.stopping import make_stopping
 from mpboost.tasks import BinaryTask
+from mpboost.validation import Validation, are_same_weights
 
 #: Parameters that may change in the middle of a run; all others shape what is learned.
 FREE_PARAMETERS = frozenset({"n_estimators", "warm_start", "callbacks", "verbose", "n_jobs"})
 
 
-def assemble_run(model: Any, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads) -> BoostingRun:
-    """Make the parts that the parameters of an estimator ask for; labels are -1 and +1."""
-    n_samples, n_features = X.shape
+def assemble_run(model: Any, problem: BinaryProblem, threads: _native.Threads) -> BoostingRun:
+    """Make the parts that the parameters of an estimator ask for."""
+    table, labels, weights = problem.examples.table, problem.examples.labels, problem.examples.weights
+    n_samples, n_features = table.n_rows, table.n_columns
     patch_rows = find_patch_rows(model.max_samples, n_samples)
-    if patch_rows == n_samples and model.stopping is not None:
+    if patch_rows == n_samples and model.stopping is not None and problem.validation is None:
         raise ValueError(
             f"max_samples={model.max_samples!r} puts all {n_samples} rows into every minipatch, so there is no "
-            "out-of-patch score to stop by: choose a smaller max_samples, or stopping=None."
+            "out-of-patch score to stop by: choose a smaller max_samples, give X_val and y_val, or set stopping=None."
         )
     # The one seed, drawn once: every draw of the run is a function of it.
     seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
@@ -36,6 +39,7 @@ def assemble_run(model: Any, X: NDArray[Any], labels: NDArray[np.int8], threads:
         learning_rate=model.learning_rate,
         adaptive=model.adaptive_observations,
         seed=seed,
+        sample_weights=weights,
     )
     feature_sampler = FeatureSampler(
         n_features,
@@ -45,33 +49,32 @@ def assemble_run(model: Any, X: NDArray[Any], labels: NDArray[np.int8], threads:
         adaptive=model.adaptive_features,
         seed=seed,
     )
-    learner, ensemble = _make_learner(model, X, task, seed, threads)
+    learner, ensemble = _make_learner(model, problem, task, seed, threads)
+    score = "out-of-patch score" if problem.validation is None else "validation score"
     return BoostingRun(
         task=task,
-        observation_sampler=ObservationSampler(task.log_weights, patch_rows, seed),
+        observation_sampler=ObservationSampler(task.log_weights, patch_rows, seed, weights),
         feature_sampler=feature_sampler,
         learner=learner,
-        stopping=make_stopping(model.stopping, n_samples, patch_rows, model.n_iter_no_change),
+        stopping=make_stopping(model.stopping, n_samples, patch_rows, model.n_iter_no_change, score),
         ensemble=ensemble,
+        validation=_open_validation(problem, learner, task, threads),
         params=_learning_params(model),
     )
 
 
-def check_continues(
-    model: Any, run: BoostingRun, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads
-) -> None:
+def check_continues(model: Any, run: BoostingRun, problem: BinaryProblem, threads: _native.Threads) -> None:
     """Check that a run can go on: same data, same parameters, more iterations."""
     if model.n_estimators < run.iteration:
         raise ValueError(
             f"n_estimators={model.n_estimators} is less than the {run.iteration} iterations done already; with "
             "warm_start=True it can only grow."
         )
-    shape = len(run.task.labels), len(run.feature_sampler.probabilities)
-    has_labels = X.shape == shape and np.array_equal(labels, run.task.labels)
-    if not has_labels or not run.learner.has_table(X, threads):
-        raise ValueError(
-            "With warm_start=True a second fit needs the same X and y; set warm_start=False to start anew."
-        )
+    for name, is_same in (("X, y and weights", _has_examples), ("X_val, y_val and weights", _has_validation)):
+        if not is_same(run, problem, threads):
+            raise ValueError(
+                f"With warm_start=True a second fit needs the same {name}; set warm_start=False to start anew."
+            )
     now = _learning_params(model)
     changed = sorted(name for name in now.keys() | run.params if now.get(name) != run.params.get(name))
     if changed:
@@ -81,34 +84,64 @@ def check_continues(
         )
 
 
+def _has_examples(run: BoostingRun, problem: BinaryProblem, threads: _native.Threads) -> bool:
+    examples, task = problem.examples, run.task
+    shape = len(task.labels), len(run.feature_sampler.probabilities)
+    return (
+        (examples.table.n_rows, examples.table.n_columns) == shape
+        and np.array_equal(examples.labels, task.labels)
+        and are_same_weights(examples.weights, task.sample_weights)
+        and run.learner.has_table(examples.table, threads)
+    )
+
+
+def _has_validation(run: BoostingRun, problem: BinaryProblem, threads: _native.Threads) -> bool:
+    if run.validation is None or problem.validation is None:
+        return run.validation is problem.validation
+    other = _open_validation(problem, run.learner, run.task, threads)
+    return other is not None and run.validation.has_rows_of(other)
+
+
+def _open_validation(
+    problem: BinaryProblem, learner: Learner, task: BinaryTask, threads: _native.Threads
+) -> Validation | None:
+    examples = problem.validation
+    if examples is None:
+        return None
+    return Validation(learner.open(examples.table, threads), examples.labels, examples.weights, task.tie_label)
+
+
 def _make_learner(
-    model: Any, X: NDArray[Any], task: BinaryTask, seed: int, threads: _native.Threads
+    model: Any, problem: BinaryProblem, task: BinaryTask, seed: int, threads: _native.Threads
 ) -> tuple[Learner, Ensemble]:
+    table = problem.examples.table
     if model.estimator is not None:
         if isinstance(model.estimator, type) or not is_classifier(model.estimator):
             raise TypeError(f"estimator must be a classifier, not {model.estimator!r}.")
+        if problem.examples.weights is not None and not has_fit_parameter(model.estimator, "sample_weight"):
+            raise ValueError(
+                f"{type(model.estimator).__name__} cannot be fitted with sample_weight, which sample_weight and "
+                "class_weight need: use another weak learner, or no weights."
+            )
         learner = EstimatorLearner(
             model.estimator,
-            X,
+            table,
             task.labels,
             importance=model.importance,
             needs_importances=model.adaptive_features,
             seed=seed,
         )
         return learner, EstimatorEnsemble()
-    mapper = _native.BinMapper.fit(X, model.max_bins, seed, threads)
-    trees = TreeLearner(
-        mapper,
-        X,
-        task.labels,
+    mapper = table.fit_mapper(model.max_bins, seed, threads)
+    options = TreeOptions(
         max_depth=model.max_depth,
         min_samples_leaf=model.min_samples_leaf,
         tie_label=task.tie_label,
         importance=model.importance,
+        is_categorical=problem.is_categorical,
         seed=seed,
-        threads=threads,
     )
-    return trees, TreeEnsemble(mapper)
+    return TreeLearner(mapper, table, task.labels, options, threads), TreeEnsemble(mapper)
 
 
 def _learning_params(model: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from mpboost.learners import Learner, TrainedLearner
 from mpboost.sampling import FeatureSampler, ObservationSampler, probabilities_from_logs
 from mpboost.stopping import StoppingRule
 from mpboost.tasks import BinaryTask
+from mpboost.validation import Validation
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Snapshot:
 
     votes: NDArray[np.int32]
     in_patch_votes: NDArray[np.int32]
+    in_patch_counts: NDArray[np.int32]
     feature_probabilities: NDArray[np.float64]
     importance_sums: NDArray[np.float64]
 
@@ -43,8 +45,8 @@ class BoostingRun:
         Iterations done.
     n_estimators : int
         The most iterations that will be done.
-    train_scores, oop_scores : list of float
-        Training and out-of-patch accuracy after each iteration.
+    train_scores, oop_scores, validation_scores : list of float
+        Training, out-of-patch and validation accuracy after each iteration; the last one is empty without such data.
     rows, features : int64 arrays
         The last minipatch.
     stop_reason : str
@@ -59,10 +61,12 @@ class BoostingRun:
     learner: Learner
     stopping: StoppingRule
     ensemble: Ensemble
+    validation: Validation | None = None
     n_estimators: int = 0
     iteration: int = 0
     train_scores: list[float] = field(default_factory=list)
     oop_scores: list[float] = field(default_factory=list)
+    validation_scores: list[float] = field(default_factory=list)
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     features: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     stop_reason: str = ""
@@ -71,6 +75,11 @@ class BoostingRun:
     def __post_init__(self) -> None:
         self._importance_sums = np.zeros(len(self.feature_sampler.probabilities))
         self._best: Snapshot | None = None
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores that the stopping rule watches: on given data where there is some, else out of patch."""
+        return self.oop_scores if self.validation is None else self.validation_scores
 
     @property
     def best_iteration(self) -> int:
@@ -96,8 +105,13 @@ class BoostingRun:
     @property
     def _current(self) -> Snapshot:
         # Views of arrays that the next iteration will change.
+        task = self.task
         return Snapshot(
-            self.task.votes, self.task.in_patch_votes, self.feature_sampler.probabilities, self._importance_sums
+            votes=task.votes,
+            in_patch_votes=task.in_patch_votes,
+            in_patch_counts=task.in_patch_counts,
+            feature_probabilities=self.feature_sampler.probabilities,
+            importance_sums=self._importance_sums,
         )
 
     def stop(self, reason: str) -> None:
@@ -110,14 +124,18 @@ class BoostingRun:
         if self.iteration < n_estimators and self.stop_reason != self.stopping.reason:
             self.stop_reason = ""
 
-    def record(self, t: int, R: NDArray[np.int64], C: NDArray[np.int64], h: TrainedLearner) -> None:
+    def record(
+        self, t: int, R: NDArray[np.int64], C: NDArray[np.int64], h: TrainedLearner, threads: _native.Threads
+    ) -> None:
         """Keep what an iteration leaves behind, and a copy of the state if it is the best so far."""
         self.ensemble.append(h.model)
         self.iteration, self.rows, self.features = t, R, C
         self.train_scores.append(self.task.train_score)
         self.oop_scores.append(self.task.oop_score)
         self._importance_sums[C] += h.importances
-        if self.stopping.halts(t, self.task.oop_score):
+        if self.validation is not None:
+            self.validation_scores.append(self.validation.score(h.model, threads))
+        if self.stopping.halts(t, self.scores[-1]):
             self.stop(self.stopping.reason)
         if t >= self.n_estimators:
             self.stop("n_estimators reached")
@@ -142,13 +160,13 @@ def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Thre
             R = task.complete(p.sample(t, threads), t, threads)
             C = q.sample(t, threads)
             # 2. Train a weak learner on the minipatch.
-            h = run.learner.train(t, R, C, threads)
+            h = run.learner.train(t, R, C, p.weigh(R), threads)
             # 3. Update outputs. The same pass over the rows yields the weights that p is made of, and the scores.
             task.update(h.votes, R, threads)
             # 4. Update probability distributions.
             q.update(C, h.importances)
             # 5. Out-of-patch accuracy.
-            run.record(t, R, C, h)
+            run.record(t, R, C, h, threads)
             for callback in callbacks:
                 if callback.on_iteration_end(run):
                     run.stop(f"stopped by {type(callback).__name__}")

@@ -13,12 +13,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost.assembly import assemble_run, check_continues
-from mpboost.boosting import BoostingRun, boost
+from mpboost.boosting import boost
 from mpboost.callbacks import Callback, ProgressBar
-from mpboost.data import check_table, check_training_data, encode_labels
+from mpboost.data import check_table, check_training_data, check_validation_data
+from mpboost.fitted import describe_fit
 from mpboost.learners import Importance
 from mpboost.parallel import make_threads
-from mpboost.sampling import Size, probabilities_from_logs
+from mpboost.problem import pose_problem
+from mpboost.sampling import Size
 from mpboost.tasks import Weighting
 
 
@@ -64,8 +66,14 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
     max_bins : int, default=255
         Most values that the native trees tell apart in a feature, between 2 and 255. Missing values are kept apart
         besides.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
+        Features that the native trees split by subsets of their values: those that a data frame declares to be
+        categories or text, a mask, or their numbers or names. Categories that are new in prediction are treated as
+        missing values. A given ``estimator`` sees categories as numbers.
+    class_weight : dict, "balanced" or None, default=None
+        What rows weigh by their class, beside ``sample_weight``. "balanced" makes classes weigh the same.
     stopping : {"patience", "paper"} or None, default="patience"
-        "patience" ends the fit when the out-of-patch score has not improved for ``n_iter_no_change`` iterations,
+        "patience" ends the fit when the out-of-patch score, or the one on ``X_val``, has not improved for ``n_iter_no_change`` iterations,
         "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, them all.
     n_iter_no_change : int, default=100
         Patience. The best iteration is not sought among the first half of so many.
@@ -99,14 +107,22 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         Out-of-patch accuracy of the model: an estimate of its accuracy on new data.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training accuracy after each iteration.
+    validation_score_, validation_scores_ : float, array of shape (n_iter_,)
+        Accuracy on ``X_val``, of the model and after each iteration, if there was such data.
     oop_decision_function_ : array of shape (n_samples,)
-        For each row, the decision function of the learners that never saw it.
+        For each row, the decision function of the learners that never saw it; NaN for rows of weight 0.
     observation_probabilities_ : array of shape (n_samples,)
         p: where the hard rows are.
     feature_probabilities_ : array of shape (n_features_in_,)
         q: where the useful features are.
     feature_importances_ : array of shape (n_features_in_,)
         Mean importance over the learners; they sum to 1.
+    is_categorical_ : bool array of shape (n_features_in_,)
+        Which features are categorical, if any is.
+    categories_ : list
+        For each feature its categories, or None for numbers, if any is categorical.
+    has_other_category_ : bool array of shape (n_features_in_,)
+        Which features have more categories than ``max_bins``, so that rare ones, and new ones, are as one.
 
     References
     ----------
@@ -145,6 +161,8 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="left"), None],
         "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
         "stopping": [StrOptions({"patience", "paper"}), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "warm_start": ["boolean"],
@@ -171,6 +189,8 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        class_weight: Any = None,
         stopping: str | None = "patience",
         n_iter_no_change: int = 100,
         warm_start: bool = False,
@@ -193,6 +213,8 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.class_weight = class_weight
         self.stopping = stopping
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
@@ -202,15 +224,31 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labelled rows.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers; NaN is a missing value.
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Numbers, infinite ones too, and categories; NaN, None and null are missing values.
         y : array-like of shape (n_samples,)
             Labels of two classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What rows weigh: in how often they are drawn, in training, and in the scores. Rows of weight 0 are as
+            good as absent.
+        X_val, y_val : as X and y, default=None
+            Other rows to score and to stop by, instead of the out-of-patch score.
+        sample_weight_val : array-like of shape (n_val_samples,), default=None
+            What they count in the score.
 
         Returns
         -------
@@ -218,30 +256,37 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             The fitted model.
         """
         callbacks = self._make_callbacks()
-        X, y, known_features = check_training_data(self, X, y)
-        classes, labels = encode_labels(y)
+        data = check_training_data(
+            self, X, y, sample_weight, categorical_features=self.categorical_features, max_bins=self.max_bins
+        )
+        problem = pose_problem(data, self.class_weight)
+        if X_val is not None or y_val is not None:
+            problem = problem.with_validation(
+                *check_validation_data(self, data.known, X_val, y_val, sample_weight_val)
+            )
         threads = make_threads(self.n_jobs)
 
         run = getattr(self, "_run", None) if self.warm_start else None
         if run is None:
             self._warn_of_new_start()
-            run = assemble_run(self, X, labels, threads)
+            run = assemble_run(self, problem, threads)
         else:
-            check_continues(self, run, X, labels, threads)
+            check_continues(self, run, problem, threads)
             del self._run  # if this fit is interrupted, the model stays as it is but cannot be continued
         run.extend(self.n_estimators)
 
         boost(run, callbacks, threads)
 
-        self._publish(run, classes, known_features)
+        kept_run = {"_run": run if self.warm_start else None}
+        self._publish({**describe_fit(run, problem, self.learning_rate), **data.known, **kept_run})
         return self
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Sum the votes of all learners, times the learning rate that they were trained with.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Rows to judge.
 
         Returns
@@ -252,12 +297,12 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         votes = self._vote(X)
         return self._vote_weight * votes.astype(np.float64)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row: the one with more votes, and the more frequent one in training at a tie.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Rows to judge.
 
         Returns
@@ -267,12 +312,12 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._decide(self._vote(X))
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give the share of votes for each class.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Rows to judge.
 
         Returns
@@ -283,12 +328,12 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         positive = 0.5 + 0.5 * self._vote(X) / len(self._ensemble)
         return np.column_stack([1.0 - positive, positive])
 
-    def staged_decision_function(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Give the decision function of the first, the first two, ... learners.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Rows to judge.
 
         Yields
@@ -299,12 +344,12 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         for votes in self._staged_vote(X):
             yield self._vote_weight * votes.astype(np.float64)
 
-    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Predict with the first, the first two, ... learners.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Rows to judge.
 
         Yields
@@ -329,46 +374,20 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
                 raise TypeError(f"callbacks must be instances of mpboost.Callback, not {callback!r}.")
         return [*(self.callbacks or ()), *([ProgressBar()] if self.verbose else ())]
 
-    def _publish(self, run: BoostingRun, classes: NDArray[Any], known_features: dict[str, Any]) -> None:
-        best, n_learners, task = run.best, run.best_iteration, run.task
-        oop_scores = np.array(run.oop_scores)
-        if run.observation_sampler.n_drawn == len(task.labels):
-            oop_scores[:] = np.nan  # no row was ever out of a patch
-        votes = best.votes.astype(np.float64)
-        total_importance = best.importance_sums.sum()
-        fitted: dict[str, Any] = {
-            "classes_": classes,
-            "n_iter_": run.iteration,
-            "best_iteration_": n_learners,
-            "stop_reason_": run.stop_reason,
-            "train_scores_": np.array(run.train_scores),
-            "oop_scores_": oop_scores,
-            "oop_score_": float(oop_scores[n_learners - 1]),
-            "oop_decision_function_": self.learning_rate * (votes - best.in_patch_votes),
-            "observation_probabilities_": probabilities_from_logs(task.weigh(best.votes)),
-            "feature_probabilities_": best.feature_probabilities.copy(),
-            "feature_importances_": best.importance_sums / (total_importance or 1.0),
-            "_ensemble": run.ensemble.first(n_learners),
-            "_tie_class": int(task.tie_label > 0),
-            "_vote_weight": float(self.learning_rate),
-            "_run": run if self.warm_start else None,
-            **known_features,
-        }
+    def _publish(self, fitted: dict[str, Any]) -> None:
         for name, value in fitted.items():
             if value is not None:
                 setattr(self, name, value)
             elif hasattr(self, name):
                 delattr(self, name)
 
-    def _vote(self, X: ArrayLike) -> NDArray[np.int32]:
+    def _vote(self, X: Any) -> NDArray[np.int32]:
         check_is_fitted(self)
-        X = check_table(self, X)
-        return self._ensemble.vote(X, make_threads(self.n_jobs))
+        return self._ensemble.vote(check_table(self, X), make_threads(self.n_jobs))
 
-    def _staged_vote(self, X: ArrayLike) -> Iterator[NDArray[np.int32]]:
+    def _staged_vote(self, X: Any) -> Iterator[NDArray[np.int32]]:
         check_is_fitted(self)
-        X = check_table(self, X)
-        yield from self._ensemble.staged_vote(X, make_threads(self.n_jobs))
+        yield from self._ensemble.staged_vote(check_table(self, X), make_threads(self.n_jobs))
 
     def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
         return self.classes_[np.where(votes == 0, self._tie_class, votes > 0).astype(np.intp)]
@@ -380,5 +399,6 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
+        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags

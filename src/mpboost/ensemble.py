@@ -7,14 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
+from mpboost.columns import make_binned_data
 from mpboost.learners import ColumnModel
+from mpboost.tables import Table
 
-#: Rows that are binned at a time when predicting: bounds the memory for the codes.
-BATCH_ROWS = 1 << 16
+#: Cells that are binned at a time when predicting, but for a least number of rows: bounds the memory for the codes.
+BATCH_CELLS = 1 << 24
+MIN_BATCH_ROWS = 1 << 10
 
 #: How a split lies in memory; see native/include/mpboost/tree.hpp.
 SPLIT_DTYPE = np.dtype(
-    [("feature", "<i4"), ("left", "<i4"), ("right", "<i4"), ("bin", "u1"), ("missing_left", "u1"), ("reserved", "<u2")]
+    [
+        ("feature", "<i4"),
+        ("left", "<i4"),
+        ("right", "<i4"),
+        ("categories", "<i4"),
+        ("bin", "u1"),
+        ("missing_left", "u1"),
+        ("reserved", "<u2"),
+    ]
 )
 
 
@@ -29,10 +40,10 @@ class Ensemble(Protocol):
     def first(self, n_learners: int) -> Self:
         """Make an ensemble of the first learners."""
 
-    def vote(self, X: NDArray[Any], threads: _native.Threads) -> NDArray[np.int32]:
+    def vote(self, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
         """Sum the votes, -1 or +1, of all learners."""
 
-    def staged_vote(self, X: NDArray[Any], threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
+    def staged_vote(self, table: Table, threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
         """Sum the votes of the first, the first two, ... learners."""
 
 
@@ -54,21 +65,24 @@ class TreeEnsemble:
         """Make an ensemble of the first learners."""
         return type(self)(self.mapper, self.forest.first(n_learners))
 
-    def vote(self, X: NDArray[Any], threads: _native.Threads) -> NDArray[np.int32]:
+    def vote(self, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
         """Sum the votes, -1 or +1, of all learners."""
-        total = np.zeros(len(X), dtype=np.int32)
-        for start in range(0, len(X), BATCH_ROWS):
-            columns = self.mapper.transform(X[start : start + BATCH_ROWS], threads)
-            self.forest.add_votes(columns, 0, len(self), total[start : start + BATCH_ROWS], threads)
+        total = np.zeros(table.n_rows, dtype=np.int32)
+        n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, table.n_columns))
+        for start in range(0, table.n_rows, n_batch):
+            batch = slice(start, start + n_batch)
+            columns = make_binned_data(table.take_rows(batch).bin(self.mapper, threads)).fill(threads)
+            self.forest.add_votes(columns, 0, len(self), total[batch], threads)
         return total
 
-    def staged_vote(self, X: NDArray[Any], threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
+    def staged_vote(self, table: Table, threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
         """Sum the votes of the first, the first two, ... learners."""
-        columns = self.mapper.transform(X, threads)
-        total = np.zeros(len(X), dtype=np.int32)
+        data = make_binned_data(table.bin(self.mapper, threads))
+        total, votes = np.zeros(table.n_rows, dtype=np.int32), np.empty(table.n_rows, dtype=np.int8)
         for stage in range(len(self)):
-            self.forest.add_votes(columns, stage, stage + 1, total, threads)
-            yield total.copy()
+            data.vote(self.forest.tree(stage), votes, threads)
+            total = total + votes
+            yield total
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -77,12 +91,17 @@ class TreeEnsemble:
             "splits": self.forest.splits,
             "leaf_values": self.forest.leaf_values,
             "split_offsets": self.forest.split_offsets,
+            "category_sets": self.forest.category_sets,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.mapper = _native.BinMapper(state["edges"], state["edge_offsets"])
         self.forest = _native.Forest(
-            state["splits"], state["leaf_values"], state["split_offsets"], self.mapper.n_features
+            state["splits"],
+            state["leaf_values"],
+            state["split_offsets"],
+            state["category_sets"],
+            self.mapper.n_features,
         )
 
 
@@ -103,16 +122,16 @@ class EstimatorEnsemble:
         """Make an ensemble of the first learners."""
         return type(self)(self.models[:n_learners])
 
-    def vote(self, X: NDArray[Any], threads: _native.Threads) -> NDArray[np.int32]:
+    def vote(self, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
         """Sum the votes, -1 or +1, of all learners."""
-        total = np.zeros(len(X), dtype=np.int32)
+        total = np.zeros(table.n_rows, dtype=np.int32)
         for model in self.models:
-            total += model.vote(X)
+            total += model.vote(table)
         return total
 
-    def staged_vote(self, X: NDArray[Any], threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
+    def staged_vote(self, table: Table, threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
         """Sum the votes of the first, the first two, ... learners."""
-        total = np.zeros(len(X), dtype=np.int32)
+        total = np.zeros(table.n_rows, dtype=np.int32)
         for model in self.models:
-            total = total + model.vote(X)
+            total = total + model.vote(table)
             yield total

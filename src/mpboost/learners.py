@@ -9,6 +9,8 @@ from sklearn.base import clone
 from sklearn.inspection import permutation_importance
 
 from mpboost import _native
+from mpboost.columns import BinnedData, make_binned_data
+from mpboost.tables import Table
 
 Importance = Literal["impurity", "permutation"]
 
@@ -32,16 +34,46 @@ class TrainedLearner:
     importances: NDArray[np.float64]
 
 
+class Voter(Protocol):
+    """A table that learners can vote on."""
+
+    def vote(self, model: Any, threads: _native.Threads) -> NDArray[np.int8]:
+        """Vote -1 or +1 for each row; only valid until the next call."""
+
+    def equals(self, other: Any) -> bool:
+        """Tell whether the other table is the same, as far as learners see it."""
+
+
 class Learner(Protocol):
     """Trains weak learners on minipatches of the data that it was made with."""
 
     def train(
-        self, iteration: int, rows: NDArray[np.int64], features: NDArray[np.int64], threads: _native.Threads
+        self,
+        iteration: int,
+        rows: NDArray[np.int64],
+        features: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        threads: _native.Threads,
     ) -> TrainedLearner:
-        """Train on a minipatch and vote on all rows."""
+        """Train on a minipatch, whose rows may have weights, and vote on all rows."""
 
-    def has_table(self, X: NDArray[Any], threads: _native.Threads) -> bool:
-        """Tell whether X is the table that the learner was made with, as far as it can see."""
+    def has_table(self, table: Table, threads: _native.Threads) -> bool:
+        """Tell whether this is the table that the learner was made with, as far as it can see."""
+
+    def open(self, table: Table, threads: _native.Threads) -> Voter:
+        """Make another table, of the same features, ready to be voted on."""
+
+
+@dataclass
+class TreeOptions:
+    """What trees are like."""
+
+    max_depth: int | None
+    min_samples_leaf: int
+    tie_label: int
+    importance: Importance
+    is_categorical: NDArray[np.bool_] | None
+    seed: int
 
 
 class TreeLearner:
@@ -50,43 +82,64 @@ class TreeLearner:
     def __init__(
         self,
         mapper: _native.BinMapper,
-        X: NDArray[Any],
+        table: Table,
         labels: NDArray[np.int8],
-        *,
-        max_depth: int | None,
-        min_samples_leaf: int,
-        tie_label: int,
-        importance: Importance,
-        seed: int,
+        options: TreeOptions,
         threads: _native.Threads,
     ):
         self._mapper = mapper
-        self._columns = mapper.transform(X, threads)
+        self._data = make_binned_data(table.bin(mapper, threads))
         self._labels = labels
-        self._grower = _native.TreeGrower(max_depth or 0, min_samples_leaf, tie_label)
-        self._importance = importance
-        self._seed = seed
-        self._votes = np.empty(len(X), dtype=np.int8)
+        self._options = options
+        self._grower = _native.TreeGrower(options.max_depth or 0, options.min_samples_leaf, options.tie_label)
+        self._votes = np.empty(table.n_rows, dtype=np.int8)
 
     def train(
-        self, iteration: int, rows: NDArray[np.int64], features: NDArray[np.int64], threads: _native.Threads
+        self,
+        iteration: int,
+        rows: NDArray[np.int64],
+        features: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        threads: _native.Threads,
     ) -> TrainedLearner:
-        """Train on a minipatch and vote on all rows."""
-        grown = self._grower.grow(self._columns, rows, features, self._labels)
+        """Train on a minipatch, whose rows may have weights, and vote on all rows."""
+        columns, places = self._data.fetch(features, threads)
+        grown = self._grower.grow(columns, rows, places, self._labels, weights, self._options.is_categorical)
         tree = grown.tree
-        tree.apply_votes(self._columns, self._votes, threads)
+        tree.apply_votes(columns, self._votes, threads)
         importances = grown.importances
-        if self._importance == "permutation":
+        if self._options.importance == "permutation":
             importances = _normalise(
                 _native.permutation_importances(
-                    tree, self._columns, rows, features, self._labels, self._seed, iteration
+                    tree, columns, rows, places, self._labels, self._options.seed, iteration, weights
                 )
             )
-        return TrainedLearner(tree, self._votes, importances)
+        return TrainedLearner(self._data.rename(tree, features), self._votes, importances)
 
-    def has_table(self, X: NDArray[Any], threads: _native.Threads) -> bool:
-        """Tell whether X has the same bins."""
-        return np.array_equal(self._mapper.transform(X, threads).codes, self._columns.codes)
+    def has_table(self, table: Table, threads: _native.Threads) -> bool:
+        """Tell whether the table has the same bins."""
+        return self._data.equals(make_binned_data(table.bin(self._mapper, threads)))
+
+    def open(self, table: Table, threads: _native.Threads) -> Voter:
+        """Bin another table."""
+        return TreeVoter(make_binned_data(table.bin(self._mapper, threads)))
+
+
+class TreeVoter:
+    """Binned data that trees vote on."""
+
+    def __init__(self, data: BinnedData):
+        self._data = data
+        self._votes = np.empty(data.n_rows, dtype=np.int8)
+
+    def vote(self, model: _native.Tree, threads: _native.Threads) -> NDArray[np.int8]:
+        """Vote -1 or +1 for each row; only valid until the next call."""
+        self._data.vote(model, self._votes, threads)
+        return self._votes
+
+    def equals(self, other: Any) -> bool:
+        """Tell whether all bins are the same."""
+        return isinstance(other, TreeVoter) and self._data.equals(other._data)
 
 
 @dataclass
@@ -97,11 +150,11 @@ class ColumnModel:
     features: NDArray[np.int64]
     constant: int = 0
 
-    def vote(self, X: NDArray[Any]) -> NDArray[np.int8]:
+    def vote(self, table: Table) -> NDArray[np.int8]:
         """Vote -1 or +1 for each row."""
         if self.estimator is None:
-            return np.full(len(X), self.constant, dtype=np.int8)
-        votes = np.asarray(self.estimator.predict(X[:, self.features]))
+            return np.full(table.n_rows, self.constant, dtype=np.int8)
+        votes = np.asarray(self.estimator.predict(table.to_array(features=self.features)))
         if not np.isin(votes, (-1, 1)).all():
             name = type(self.estimator).__name__
             raise ValueError(
@@ -110,13 +163,28 @@ class ColumnModel:
         return votes.astype(np.int8)
 
 
+@dataclass
+class TableVoter:
+    """A table that scikit-learn classifiers vote on."""
+
+    table: Table
+
+    def vote(self, model: ColumnModel, threads: _native.Threads) -> NDArray[np.int8]:
+        """Vote -1 or +1 for each row."""
+        return model.vote(self.table)
+
+    def equals(self, other: Any) -> bool:
+        """Tell whether all values are the same."""
+        return isinstance(other, TableVoter) and _have_same_values(self.table, other.table)
+
+
 class EstimatorLearner:
-    """Any scikit-learn classifier on the columns as they are."""
+    """Any scikit-learn classifier on the columns as they are, categories as their codes."""
 
     def __init__(
         self,
         estimator: Any,
-        X: NDArray[Any],
+        table: Table,
         labels: NDArray[np.int8],
         *,
         importance: Importance,
@@ -124,30 +192,40 @@ class EstimatorLearner:
         seed: int,
     ):
         self._estimator = clone(estimator)
-        self._X = X
+        self._table = table
         self._labels = labels
         self._importance = importance
         self._needs_importances = needs_importances
         self._seed = seed
 
     def train(
-        self, iteration: int, rows: NDArray[np.int64], features: NDArray[np.int64], threads: _native.Threads
+        self,
+        iteration: int,
+        rows: NDArray[np.int64],
+        features: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+        threads: _native.Threads,
     ) -> TrainedLearner:
-        """Train on a minipatch and vote on all rows."""
-        X, y = self._X[np.ix_(rows, features)], self._labels[rows]
+        """Train on a minipatch, whose rows may have weights, and vote on all rows."""
+        X, y = self._table.to_array(rows, features), self._labels[rows]
         importances = np.zeros(len(features))
         if y.min() == y.max():
             model = ColumnModel(None, features, int(y[0]))
         else:
             seed = int(np.random.SeedSequence([self._seed, iteration]).generate_state(1)[0] >> 1)
-            model = ColumnModel(_seeded_clone(self._estimator, seed).fit(X, y), features)
+            weighted = {} if weights is None else {"sample_weight": weights}
+            model = ColumnModel(_seeded_clone(self._estimator, seed).fit(X, y, **weighted), features)
             if self._needs_importances:
                 importances = _normalise(self._measure_importances(model.estimator, X, y, seed))
-        return TrainedLearner(model, model.vote(self._X), importances)
+        return TrainedLearner(model, model.vote(self._table), importances)
 
-    def has_table(self, X: NDArray[Any], threads: _native.Threads) -> bool:
-        """Tell whether X has the same values."""
-        return np.array_equal(X, self._X, equal_nan=X.dtype.kind == "f")
+    def has_table(self, table: Table, threads: _native.Threads) -> bool:
+        """Tell whether the table has the same values."""
+        return _have_same_values(self._table, table)
+
+    def open(self, table: Table, threads: _native.Threads) -> Voter:
+        """Take another table as it is."""
+        return TableVoter(table)
 
     def _measure_importances(
         self, estimator: Any, X: NDArray[Any], y: NDArray[np.int8], seed: int
@@ -163,6 +241,11 @@ class EstimatorLearner:
             f"{type(estimator).__name__} has neither feature_importances_ nor coef_: set importance='permutation', "
             "or adaptive_features=False to draw features uniformly."
         )
+
+
+def _have_same_values(one: Table, other: Table) -> bool:
+    a, b = one.to_array(), other.to_array()
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f" == b.dtype.kind)
 
 
 def _seeded_clone(estimator: Any, seed: int) -> Any:

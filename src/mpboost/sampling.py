@@ -23,18 +23,43 @@ class ObservationSampler:
         Rows in a minipatch.
     seed : int
         Together with the iteration, determines the draw.
+    sample_weights : array of shape (n_samples,), default=None
+        What the user says that rows weigh; p has them as a factor already.
     """
 
-    def __init__(self, log_weights: NDArray[np.float64], n_drawn: int, seed: int):
+    def __init__(
+        self,
+        log_weights: NDArray[np.float64],
+        n_drawn: int,
+        seed: int,
+        sample_weights: NDArray[np.float64] | None = None,
+    ):
         self.log_weights = log_weights
         self.n_drawn = n_drawn
         self._seed = seed
+        self._sample_weights = sample_weights
+        self._log_deadline = 0.0
 
     def sample(self, iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
         """Draw rows without replacement, in ascending order."""
-        return _native.race(
-            self.log_weights, self.n_drawn, self._seed, iteration, _native.Purpose.OBSERVATIONS, threads
-        )
+        draw = self._seed, iteration, _native.Purpose.OBSERVATIONS
+        rows = _native.race(self.log_weights, self.n_drawn, *draw, threads)
+        if self._sample_weights is not None:
+            self._log_deadline = _native.log_arrivals(self.log_weights, rows, *draw).max()
+        return rows
+
+    def weigh(self, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Find the weights that the rows of the last draw have in training; None where all weigh the same.
+
+        A row of weight w stands for w copies of itself, which race one by one: the first to arrive draws the row, and
+        the expected number of copies that are in time is its weight. With few rows drawn out of many that is about 1,
+        since w made the row more likely to be drawn already; where rows are sure to be drawn it is w.
+        """
+        if self._sample_weights is None:
+            return None
+        weights = self._sample_weights[rows]
+        chances = np.maximum(np.exp(self.log_weights[rows] + self._log_deadline), 1e-12)
+        return weights * np.expm1(-chances / weights) / np.expm1(-chances)
 
 
 class FeatureSampler:

@@ -1,4 +1,4 @@
-"""When to stop: rules that watch the out-of-patch score and remember the best iteration."""
+"""When to stop: rules that watch a score and remember the best iteration."""
 
 import math
 from typing import Protocol
@@ -30,13 +30,13 @@ class PaperStopping:
     the worst of them by the factor ``1 + log(n) / N``. Logarithms are natural.
     """
 
-    def __init__(self, n_samples: int, patch_size: int):
+    def __init__(self, n_samples: int, patch_size: int, score: str = "out-of-patch score"):
         self._growth = 1.0 + math.log(patch_size) / n_samples
         self._patience = math.log(n_samples)
         self._top_scores = [0.0] * math.ceil(self._patience)
         self._n_stalled = 0
         self.best_iteration: int | None = 1
-        self.reason = "the out-of-patch score stopped growing (Algorithm 2)"
+        self.reason = f"the {score} stopped growing (Algorithm 2)"
 
     def halts(self, iteration: int, score: float) -> bool:
         """Take the score of the next iteration; tell whether the run ends with it."""
@@ -63,12 +63,12 @@ class PatienceStopping:
     handful of learners.
     """
 
-    def __init__(self, n_iter_no_change: int):
+    def __init__(self, n_iter_no_change: int, score: str = "out-of-patch score"):
         self._patience = n_iter_no_change
         self._first_candidate = max(1, n_iter_no_change // 2)
         self._best_score = -math.inf
         self._best = 1
-        self.reason = f"no better out-of-patch score for {n_iter_no_change} iterations"
+        self.reason = f"no better {score} for {n_iter_no_change} iterations"
 
     def halts(self, iteration: int, score: float) -> bool:
         """Take the score of the next iteration; tell whether the run ends with it."""
@@ -95,10 +95,10 @@ class NoStopping:
         return False
 
 
-def make_stopping(kind: str | None, n_samples: int, patch_size: int, n_iter_no_change: int) -> StoppingRule:
-    """Make the rule that the parameter ``stopping`` names."""
+def make_stopping(kind: str | None, n_samples: int, patch_size: int, n_iter_no_change: int, score: str) -> StoppingRule:
+    """Make the rule that the parameter ``stopping`` names; ``score`` is what it watches, in words."""
     if kind == "paper":
-        return PaperStopping(n_samples, patch_size)
+        return PaperStopping(n_samples, patch_size, score)
     if kind == "patience":
-        return PatienceStopping(n_iter_no_change)
+        return PatienceStopping(n_iter_no_change, score)
     return NoStopping()

@@ -41,6 +41,8 @@ class BinaryTask:
         Whether the weights follow the margins; if not they stay equal.
     seed : int
         Settles ties between rows.
+    sample_weights : float64 array of shape (n_samples,), default=None
+        Positive. They multiply L, and count in the scores.
 
     Attributes
     ----------
@@ -48,21 +50,34 @@ class BinaryTask:
         F over the learning rate: the sum of all votes.
     in_patch_votes : int32 array
         S over the learning rate: the votes of learners that were trained on the row, so that G = F - S.
+    in_patch_counts : int32 array
+        How many learners these are.
     log_weights : float64 array
-        log L of each row, up to a constant.
+        log of L times the sample weight of each row, up to a constant.
     tie_label : int
-        What a vote of zero means: the more frequent class, or +1.
+        What a vote of zero means: the class of more weight, or +1.
     """
 
     def __init__(
-        self, labels: NDArray[np.int8], *, weighting: Weighting, learning_rate: float, adaptive: bool, seed: int = 0
+        self,
+        labels: NDArray[np.int8],
+        *,
+        weighting: Weighting,
+        learning_rate: float,
+        adaptive: bool,
+        seed: int = 0,
+        sample_weights: NDArray[np.float64] | None = None,
     ):
         n_samples = len(labels)
         self.labels = labels
+        self.sample_weights = sample_weights
         self.votes = np.zeros(n_samples, dtype=np.int32)
         self.in_patch_votes = np.zeros(n_samples, dtype=np.int32)
-        self.log_weights = np.zeros(n_samples)
-        self.tie_label = find_tie_label(labels)
+        self.in_patch_counts = np.zeros(n_samples, dtype=np.int32)
+        self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
+        self._total_weight = n_samples if sample_weights is None else sample_weights.sum()
+        self.log_weights = np.zeros(n_samples) if sample_weights is None else np.log(sample_weights)
+        self.tie_label = find_tie_label(labels, sample_weights)
         self.train_score = np.nan
         self.oop_score = np.nan
         self._weighting: Weighting = weighting
@@ -93,25 +108,30 @@ class BinaryTask:
         self._n_learners += 1
         if self._n_learners > len(self._table) // 2:
             self._table = self._make_table(2 * self._n_learners)
-        n_train, n_oop = _native.add_votes(
+        train, out_of_patch = _native.add_votes(
             votes,
             rows,
             self.labels,
             self.votes,
             self.in_patch_votes,
+            self.in_patch_counts,
             self.tie_label,
             self._table,
             self.log_weights if self._adaptive else None,
+            self.sample_weights,
+            self._log_sample_weights,
             threads,
         )
-        self.train_score = n_train / len(self.labels)
-        self.oop_score = n_oop / len(self.labels)
+        # The order of summation makes a difference in the last bit: not to exceed 1.
+        self.train_score = min(1.0, train / self._total_weight)
+        self.oop_score = min(1.0, out_of_patch / self._total_weight)
 
     def weigh(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
         """Logarithms of the weights that rows with these votes have."""
         if not self._adaptive:
-            return np.zeros(len(votes))
-        return self._table[len(self._table) // 2 + self.labels * votes]
+            return self.log_weights.copy()
+        log_weights = self._table[len(self._table) // 2 + self.labels * votes]
+        return log_weights if self._log_sample_weights is None else log_weights + self._log_sample_weights
 
     def _make_table(self, n_votes: int) -> NDArray[np.float64]:
         # Votes are whole numbers: L is computed once for every value that so many of them can add up to.
@@ -119,6 +139,7 @@ class BinaryTask:
         return log_weighting(self._weighting, self._learning_rate * margins)
 
 
-def find_tie_label(labels: NDArray[np.int8]) -> int:
-    """Find the class that a vote of zero goes to: the more frequent one, or +1."""
-    return 1 if np.count_nonzero(labels > 0) * 2 >= len(labels) else -1
+def find_tie_label(labels: NDArray[np.int8], sample_weights: NDArray[np.float64] | None = None) -> int:
+    """Find the class that a vote of zero goes to: the one of more weight, or +1."""
+    balance = labels.sum(dtype=np.int64) if sample_weights is None else labels @ sample_weights
+    return 1 if balance >= 0 else -1

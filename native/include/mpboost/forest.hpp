@@ -13,9 +13,9 @@ namespace mpboost {
 class Forest {
  public:
   Forest() = default;
-  // Splits and leaves of tree t are at [offsets[t], offsets[t + 1]); throws where they make no valid trees.
+  // The splits of tree t are at [offsets[t], offsets[t + 1]); throws where they make no valid trees.
   Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
-         std::int64_t n_features);
+         std::vector<CategorySet> category_sets, std::int64_t n_features);
 
   std::int64_t size() const { return static_cast<std::int64_t>(split_offsets_.size()) - 1; }
   TreeView tree(std::int64_t t) const;
@@ -29,11 +29,14 @@ class Forest {
   const std::vector<Split>& splits() const { return splits_; }
   const std::vector<double>& leaf_values() const { return leaf_values_; }
   const std::vector<std::int64_t>& split_offsets() const { return split_offsets_; }
+  const std::vector<CategorySet>& category_sets() const { return category_sets_; }
 
  private:
   std::vector<Split> splits_;
   std::vector<double> leaf_values_;  // a tree has one leaf more than splits, so offsets follow
   std::vector<std::int64_t> split_offsets_{0};
+  std::vector<CategorySet> category_sets_;
+  std::vector<std::int64_t> set_offsets_{0};
 };
 
 }  // namespace mpboost

@@ -14,7 +14,15 @@ namespace mpboost {
 struct GrowerOptions {
   std::int32_t max_depth;         // 0: no limit
   std::int32_t min_samples_leaf;
-  double tie_value;               // value of a leaf with as many positive rows as negative ones
+  double tie_value;               // value of a leaf whose classes weigh the same
+};
+
+// What a tree is grown on. Rows and features must be valid for the columns.
+struct Minipatch {
+  std::span<const std::int64_t> rows, features;
+  const std::int8_t* labels;          // of all rows: +1 or -1
+  std::span<const double> weights;    // of the patch's rows: positive; none where all weigh the same
+  const bool* is_categorical;         // of all columns; null where none is
 };
 
 struct GrownTree {
@@ -28,31 +36,41 @@ class TreeGrower {
  public:
   explicit TreeGrower(const GrowerOptions& options) : options_(options) {}
 
-  // `labels` of all rows are +1 or -1. Rows and features must be valid for `columns`.
-  GrownTree grow(const BinnedColumns& columns, std::span<const std::int64_t> rows,
-                 std::span<const std::int64_t> features, const std::int8_t* labels);
+  GrownTree grow(const BinnedColumns& columns, const Minipatch& patch);
 
  private:
   struct Node {
     std::int32_t begin, n_negative, n_positive;
+    std::int64_t negative, positive;  // weights of the classes: the same numbers where rows have none
     std::int32_t depth;
     std::int32_t parent;  // -1 for the root
     bool is_left;
     std::int32_t size() const { return n_negative + n_positive; }
+    std::int64_t weight() const { return negative + positive; }
   };
   struct Choice {
-    std::size_t feature;
+    std::size_t lane;
     std::uint8_t bin;
     bool missing_left;
     double score;
+    CategorySet set;  // of a categorical feature
   };
 
-  void gather(const BinnedColumns& columns, std::span<const std::int64_t> rows, std::span<const std::int64_t> features,
-              const std::int8_t* labels);
+  bool has_weights() const { return !weights_.empty(); }
+  bool is_categorical(std::size_t lane) const { return lane >= n_numeric_groups_ * group_lanes; }
+
+  void lay_out(const Minipatch& patch);
+  void order_rows(const Minipatch& patch);
+  void gather(const BinnedColumns& columns, const Minipatch& patch);
+  Node make_root() const;
   bool is_final(const Node& node) const;
   bool find_split(const Node& node, Choice& choice);
-  void partition(const Node& node, const Choice& choice, Node& left, Node& right);
+  GroupSplit search_group(const Node& node, std::size_t group);
+  void search_categories(const Node& node, std::size_t lane, Choice& choice);
   void place_threshold(const Node& node, Choice& choice) const;
+  void place_categories(const Node& node, Choice& choice) const;
+  void partition(const Node& node, const Choice& choice, Node& left, Node& right);
+  void move_rows(const Node& node);
 
   std::uint8_t* codes(std::size_t group, std::int32_t row) {
     return patch_.data() + (group * static_cast<std::size_t>(n_rows_) + static_cast<std::size_t>(row)) * group_lanes;
@@ -60,11 +78,17 @@ class TreeGrower {
   const std::uint8_t* codes(std::size_t group, std::int32_t row) const {
     return const_cast<TreeGrower*>(this)->codes(group, row);
   }
+  // The codes of a node's rows in a lane are group_lanes apart.
+  const std::uint8_t* lane_codes(std::size_t lane, const Node& node) const {
+    return codes(lane / group_lanes, node.begin) + lane % group_lanes;
+  }
 
   GrowerOptions options_;
   std::int32_t n_rows_ = 0, n_negative_ = 0;
-  std::size_t n_groups_ = 0;
+  std::size_t n_groups_ = 0, n_numeric_groups_ = 0;  // groups of categorical features come last
+  std::vector<std::size_t> lanes_;   // the feature, by its place in the patch, of each lane
   std::vector<std::uint8_t> patch_;  // [group][row][lane]; the rows of a node are contiguous, negatives first
+  std::vector<std::int32_t> weights_, right_weights_;  // of the rows, in the same order; empty where they have none
   std::vector<std::uint8_t> right_rows_, goes_left_;
   std::vector<std::int64_t> order_;
   std::vector<int> group_bins_;

@@ -11,9 +11,11 @@
 
 namespace mpboost {
 
-// How much accuracy a tree loses on some rows when one feature is shuffled among them; feature by feature.
+// How much accuracy a tree loses on some rows when one feature is shuffled among them; feature by feature. The rows
+// have weights, or all the same where there are none.
 std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& columns,
                                             std::span<const std::int64_t> rows, std::span<const std::int64_t> features,
-                                            const std::int8_t* labels, const Stream& stream);
+                                            const std::int8_t* labels, std::span<const double> weights,
+                                            const Stream& stream);
 
 }  // namespace mpboost

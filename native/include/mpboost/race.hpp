@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "mpboost/random.hpp"
@@ -15,5 +16,8 @@ namespace mpboost {
 // only when no other is left. Needs n <= n_items.
 std::vector<std::int64_t> race(const double* log_weights, std::int64_t n_items, std::int64_t n, const Stream& stream,
                                Threads& threads);
+
+// The logarithms of the times at which some items arrive.
+std::vector<double> log_arrivals(const double* log_weights, std::span<const std::int64_t> items, const Stream& stream);
 
 }  // namespace mpboost

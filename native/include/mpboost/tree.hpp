@@ -1,36 +1,54 @@
 // A decision tree over binned columns.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "mpboost/columns.hpp"
+
 namespace mpboost {
 
-// A split: rows whose code in column `feature` is at most `bin` go left, missing ones as `missing_left`
-// says, all others right. Children that are splits are given by their index among the splits; children that
-// are leaves by the complement (~) of the leaf's index.
+// A split. Of a numeric feature: rows whose code in column `feature` is at most `bin` go left. Of a categorical one: rows
+// whose code is in the tree's category set number `categories`. Missing ones go as `missing_left` says, all others
+// right. Children that are splits are given by their index among the splits; children that are leaves by the
+// complement (~) of the leaf's index.
 struct Split {
   std::int32_t feature;
   std::int32_t left, right;
+  std::int32_t categories;  // -1: numeric
   std::uint8_t bin;
   std::uint8_t missing_left;
   std::uint16_t reserved;
 };
-static_assert(sizeof(Split) == 16);
+static_assert(sizeof(Split) == 20);
 
-// Splits and leaves are both numbered in preorder, so those below any split are contiguous.
-// A tree without splits has one leaf.
+// Bit c % 8 of byte c / 8 tells whether code c goes left; that of missing_code says the same as missing_left.
+using CategorySet = std::array<std::uint8_t, 32>;
+
+inline bool holds(const CategorySet& set, std::uint8_t code) { return set[code / 8] >> (code % 8) & 1; }
+inline void insert(CategorySet& set, std::uint8_t code) { set[code / 8] = static_cast<std::uint8_t>(set[code / 8] | 1 << code % 8); }
+
+// Splits and leaves are both numbered in preorder, so those below any split are contiguous; category sets are in
+// the order of their splits. A tree without splits has one leaf.
 struct TreeView {
   std::span<const Split> splits;
   std::span<const double> leaf_values;
+  std::span<const CategorySet> category_sets;
+
+  bool goes_left(const Split& split, std::uint8_t code) const {
+    if (split.categories >= 0) return holds(category_sets[static_cast<std::size_t>(split.categories)], code);
+    return code == missing_code ? split.missing_left != 0 : code <= split.bin;
+  }
 };
 
 struct Tree {
   std::vector<Split> splits;
   std::vector<double> leaf_values;
+  std::vector<CategorySet> category_sets;
 
-  operator TreeView() const { return {splits, leaf_values}; }
+  operator TreeView() const { return {splits, leaf_values, category_sets}; }
 };
 
 // Whether every index is in range and in preorder: what the other functions take for granted.

@@ -10,19 +10,29 @@ namespace mpboost {
 
 struct BinaryOutputs {
   std::int64_t n_rows;
-  const std::int8_t* labels;     // +1 or -1
-  std::int32_t* votes;           // F: sum of the votes of all learners
-  std::int32_t* in_patch_votes;  // S: sum of the votes of learners that were trained on the row; G = F - S
+  const std::int8_t* labels;      // +1 or -1
+  std::int32_t* votes;            // F: sum of the votes of all learners
+  std::int32_t* in_patch_votes;   // S: sum of the votes of learners that were trained on the row; G = F - S
+  std::int32_t* in_patch_counts;  // how many learners these are
 };
 
-struct CorrectCounts {
-  std::int64_t train, out_of_patch;
+// How p follows from the outputs: log_weights = table entry label * F, counted from the middle, plus the logarithm of the
+// row's own weight. `log_weights` is null where p stays as it is, the other two where rows weigh the same.
+struct RowWeights {
+  std::span<const double> table;
+  double* log_weights;
+  const double* sample_weights;
+  const double* log_sample_weights;
 };
 
-// Add a learner's votes to F and, for the rows of its patch, to S. Count the rows that sign(F) and sign(G) get
-// right: where F is 0 it predicts tie_label; where G is 0 it is wrong. Unless `log_weights` is null, set
-// it to the entry label * F of the table, counted from its middle: the logarithm of the weighting of Table I.
-CorrectCounts add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
-                        std::int8_t tie_label, std::span<const double> table, double* log_weights, Threads& threads);
+// The weight of the rows that are right, or their number where rows weigh the same.
+struct Correct {
+  double train, out_of_patch;
+};
+
+// Add a learner's votes to F and, for the rows of its patch, to S, and refresh p. Sum up the rows that sign(F) and
+// sign(G) get right: where F is 0 it predicts tie_label; where G is 0 it is wrong.
+Correct add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
+                  std::int8_t tie_label, const RowWeights& weights, Threads& threads);
 
 }  // namespace mpboost

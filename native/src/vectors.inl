@@ -1,0 +1,68 @@
+// Part of kernels_isa.inl: the vectors that fit the instruction set, and loads from memory.
+
+#ifdef __AVX2__
+inline constexpr int vector_bytes = 32;
+#else
+inline constexpr int vector_bytes = 16;  // what every processor of today has
+#endif
+
+template <class V>
+inline V load(const void* from) {
+  V v;
+  std::memcpy(&v, from, sizeof(V));
+  return v;
+}
+
+// 32 codes, in as many vectors as they take.
+using ByteVector [[gnu::vector_size(vector_bytes)]] = std::uint8_t;
+inline constexpr int byte_vectors = group_lanes / vector_bytes;
+
+// Floating-point lanes in which the scores of a node are computed. Counts are exact in both; single
+// precision serves nodes of up to 4096 rows, where D is below 2^24.
+struct Single {
+  using Scalar = float;
+  using Real [[gnu::vector_size(vector_bytes)]] = float;
+  using Int [[gnu::vector_size(vector_bytes)]] = std::int32_t;
+  using Count = std::uint16_t;
+  static constexpr int lanes = vector_bytes / 4;
+  static constexpr int n_vectors = group_lanes / lanes;
+};
+struct Double {
+  using Scalar = double;
+  using Real [[gnu::vector_size(vector_bytes)]] = double;
+  using Int [[gnu::vector_size(vector_bytes)]] = std::int64_t;
+  using Count = std::int32_t;
+  static constexpr int lanes = vector_bytes / 8;
+  static constexpr int n_vectors = group_lanes / lanes;
+};
+inline constexpr std::int32_t max_single_rows = 4096;
+
+// A vector of small numbers from memory.
+#ifdef __AVX2__
+inline Single::Int widen(const std::uint8_t* from) {
+  return reinterpret_cast<Single::Int>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+}
+inline Single::Real read_counts(const std::uint16_t* from) {
+  const __m256i counts = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  return __builtin_convertvector(reinterpret_cast<Single::Int>(counts), Single::Real);
+}
+#else
+using u8x16 [[gnu::vector_size(16)]] = std::uint8_t;
+using u16x8 [[gnu::vector_size(16)]] = std::uint16_t;
+inline Single::Int widen_low(u16x8 v) {  // interleaving with zeros doubles the width
+  return reinterpret_cast<Single::Int>(__builtin_shufflevector(v, u16x8{}, 0, 8, 1, 9, 2, 10, 3, 11));
+}
+inline Single::Int widen(const std::uint8_t* from) {
+  const auto v = reinterpret_cast<u8x16>(Single::Int{load<std::int32_t>(from), 0, 0, 0});
+  return widen_low(reinterpret_cast<u16x8>(
+      __builtin_shufflevector(v, u8x16{}, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)));
+}
+inline Single::Real read_counts(const std::uint16_t* from) {
+  const auto v = reinterpret_cast<u16x8>(Double::Int{load<std::int64_t>(from), 0});
+  return __builtin_convertvector(widen_low(v), Single::Real);
+}
+#endif
+inline Double::Real read_counts(const std::int32_t* from) {
+  using Counts [[gnu::vector_size(vector_bytes / 2)]] = std::int32_t;
+  return __builtin_convertvector(load<Counts>(from), Double::Real);
+}
