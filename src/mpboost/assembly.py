@@ -16,7 +16,7 @@ from mpboost.stopping import make_stopping
 from mpboost.tasks import BinaryTask
 
 #: Parameters that may change in the middle of a run; all others shape what is learned.
-FREE_PARAMETERS = frozenset({"n_estimators", "warm_start", "callbacks", "verbose", "n_jobs"})
+FREE_PARAMETERS = frozenset({"n_estimators", "time_limit", "warm_start", "callbacks", "verbose", "n_jobs"})
 
 
 def assemble_run(model: Any, X: NDArray[Any], labels: NDArray[np.int8], threads: _native.Threads) -> BoostingRun:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,15 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from mpboost.assembly import assemble_run, check_continues
 from mpboost.boosting import BoostingRun, boost
-from mpboost.callbacks import Callback, ProgressBar
+from mpboost.callbacks import Callback, CallbackSupportMixin, ForwardToScikitLearn, ProgressBar, TimeLimit
 from mpboost.data import check_table, check_training_data, encode_labels
+from mpboost.interrupts import warn_if_interrupted
 from mpboost.learners import Importance
 from mpboost.parallel import make_threads
 from mpboost.sampling import Size, probabilities_from_logs
 from mpboost.tasks import Weighting
 
 
-class MPBoostClassifier(ClassifierMixin, BaseEstimator):
+class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Minipatch boosting for two classes.
 
     Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets it vote
@@ -69,11 +71,13 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, them all.
     n_iter_no_change : int, default=100
         Patience. The best iteration is not sought among the first half of so many.
+    time_limit : float, default=None
+        Seconds after which the fit ends, counted from its beginning; it ends with a whole iteration, and at least one.
     warm_start : bool, default=False
         Whether a second fit, on the same data and with more estimators, goes on from the first. Set it for the first
         fit already: the model then keeps its binned data.
     callbacks : list of Callback, default=None
-        Objects that watch the fit and may end it.
+        Objects that watch the fit and may end it. Those of scikit-learn (1.9 or later) go to ``set_callbacks``.
     verbose : int, default=0
         1 shows a progress bar (needs rich).
     n_jobs : int, default=None
@@ -147,6 +151,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
         "stopping": [StrOptions({"patience", "paper"}), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
         "warm_start": ["boolean"],
         "callbacks": [list, tuple, None],
         "verbose": ["verbose"],
@@ -173,6 +178,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         max_bins: int = 255,
         stopping: str | None = "patience",
         n_iter_no_change: int = 100,
+        time_limit: float | None = None,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         verbose: int = 0,
@@ -195,6 +201,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self.max_bins = max_bins
         self.stopping = stopping
         self.n_iter_no_change = n_iter_no_change
+        self.time_limit = time_limit
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.verbose = verbose
@@ -217,7 +224,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self : MPBoostClassifier
             The fitted model.
         """
-        callbacks = self._make_callbacks()
+        callbacks, X_given = self._make_callbacks(), X
         X, y, known_features = check_training_data(self, X, y)
         classes, labels = encode_labels(y)
         threads = make_threads(self.n_jobs)
@@ -228,12 +235,16 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             run = assemble_run(self, X, labels, threads)
         else:
             check_continues(self, run, X, labels, threads)
-            del self._run  # if this fit is interrupted, the model stays as it is but cannot be continued
+            del self._run  # if this fit fails, the model stays as it is but cannot be continued
         run.extend(self.n_estimators)
+        if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
+            describe = partial(self._describe, classes=classes, known_features=known_features)
+            callbacks.append(ForwardToScikitLearn(self, X_given, y, None, describe))
 
         boost(run, callbacks, threads)
 
         self._publish(run, classes, known_features)
+        warn_if_interrupted(run)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -327,16 +338,21 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         for callback in self.callbacks or ():
             if not isinstance(callback, Callback):
                 raise TypeError(f"callbacks must be instances of mpboost.Callback, not {callback!r}.")
-        return [*(self.callbacks or ()), *([ProgressBar()] if self.verbose else ())]
+        callbacks = list(self.callbacks or ())
+        if self.time_limit is not None:
+            callbacks.append(TimeLimit(self.time_limit))
+        if self.verbose:
+            callbacks.append(ProgressBar())
+        return callbacks
 
-    def _publish(self, run: BoostingRun, classes: NDArray[Any], known_features: dict[str, Any]) -> None:
+    def _describe(self, run: BoostingRun, classes: NDArray[Any], known_features: dict[str, Any]) -> dict[str, Any]:
         best, n_learners, task = run.best, run.best_iteration, run.task
         oop_scores = np.array(run.oop_scores)
         if run.observation_sampler.n_drawn == len(task.labels):
             oop_scores[:] = np.nan  # no row was ever out of a patch
         votes = best.votes.astype(np.float64)
         total_importance = best.importance_sums.sum()
-        fitted: dict[str, Any] = {
+        return {
             "classes_": classes,
             "n_iter_": run.iteration,
             "best_iteration_": n_learners,
@@ -351,14 +367,15 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             "_ensemble": run.ensemble.first(n_learners),
             "_tie_class": int(task.tie_label > 0),
             "_vote_weight": float(self.learning_rate),
-            "_run": run if self.warm_start else None,
             **known_features,
         }
-        for name, value in fitted.items():
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
+
+    def _publish(self, run: BoostingRun, classes: NDArray[Any], known_features: dict[str, Any]) -> None:
+        fitted = self._describe(run, classes, known_features) | {"_run": run if self.warm_start else None}
+        state = {
+            name: value for name, value in (vars(self) | fitted).items() if name not in fitted or value is not None
+        }
+        self.__dict__ = state  # all at once: an interrupt leaves the old model or the new one, never half of each
 
     def _vote(self, X: ArrayLike) -> NDArray[np.int32]:
         check_is_fitted(self)
