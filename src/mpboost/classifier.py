@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -14,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mpboost.assembly import assemble_run, check_continues
 from mpboost.boosting import boost
-from mpboost.callbacks import Callback, ProgressBar
+from mpboost.callbacks import Callback, CallbackSupportMixin, ForwardToScikitLearn, ProgressBar, TimeLimit
 from mpboost.data import check_table, check_training_data, check_validation_data
 from mpboost.fitted import describe_fit
+from mpboost.interrupts import warn_if_interrupted
 from mpboost.learners import Importance
 from mpboost.parallel import make_threads
 from mpboost.problem import pose_problem
@@ -24,7 +26,7 @@ from mpboost.sampling import Size
 from mpboost.tasks import Weighting
 
 
-class MPBoostClassifier(ClassifierMixin, BaseEstimator):
+class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Minipatch boosting for two classes.
 
     Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets it vote
@@ -77,11 +79,13 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, them all.
     n_iter_no_change : int, default=100
         Patience. The best iteration is not sought among the first half of so many.
+    time_limit : float, default=None
+        Seconds after which the fit ends, counted from its beginning; it ends with a whole iteration, and at least one.
     warm_start : bool, default=False
         Whether a second fit, on the same data and with more estimators, goes on from the first. Set it for the first
         fit already: the model then keeps its binned data.
     callbacks : list of Callback, default=None
-        Objects that watch the fit and may end it.
+        Objects that watch the fit and may end it. Those of scikit-learn (1.9 or later) go to ``set_callbacks``.
     verbose : int, default=0
         1 shows a progress bar (needs rich).
     n_jobs : int, default=None
@@ -165,6 +169,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "stopping": [StrOptions({"patience", "paper"}), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
         "warm_start": ["boolean"],
         "callbacks": [list, tuple, None],
         "verbose": ["verbose"],
@@ -193,6 +198,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         class_weight: Any = None,
         stopping: str | None = "patience",
         n_iter_no_change: int = 100,
+        time_limit: float | None = None,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         verbose: int = 0,
@@ -217,6 +223,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.stopping = stopping
         self.n_iter_no_change = n_iter_no_change
+        self.time_limit = time_limit
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.verbose = verbose
@@ -272,13 +279,17 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             run = assemble_run(self, problem, threads)
         else:
             check_continues(self, run, problem, threads)
-            del self._run  # if this fit is interrupted, the model stays as it is but cannot be continued
+            del self._run  # if this fit fails, the model stays as it is but cannot be continued
         run.extend(self.n_estimators)
+        describe = partial(describe_fit, problem=problem, known=data.known, learning_rate=self.learning_rate)
+        if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
+            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+            callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
 
         boost(run, callbacks, threads)
 
-        kept_run = {"_run": run if self.warm_start else None}
-        self._publish({**describe_fit(run, problem, self.learning_rate), **data.known, **kept_run})
+        self._publish(describe(run) | {"_run": run if self.warm_start else None})
+        warn_if_interrupted(run)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -372,14 +383,18 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         for callback in self.callbacks or ():
             if not isinstance(callback, Callback):
                 raise TypeError(f"callbacks must be instances of mpboost.Callback, not {callback!r}.")
-        return [*(self.callbacks or ()), *([ProgressBar()] if self.verbose else ())]
+        callbacks = list(self.callbacks or ())
+        if self.time_limit is not None:
+            callbacks.append(TimeLimit(self.time_limit))
+        if self.verbose:
+            callbacks.append(ProgressBar())
+        return callbacks
 
     def _publish(self, fitted: dict[str, Any]) -> None:
-        for name, value in fitted.items():
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
+        state = {
+            name: value for name, value in (vars(self) | fitted).items() if name not in fitted or value is not None
+        }
+        self.__dict__ = state  # all at once: an interrupt leaves the old model or the new one, never half of each
 
     def _vote(self, X: Any) -> NDArray[np.int32]:
         check_is_fitted(self)
