@@ -23,7 +23,7 @@ class Callback:
     """Base of all callbacks: each method does nothing.
 
     The argument ``run`` shows the fit as it stands: ``iteration``, ``n_estimators``, ``train_scores``, ``oop_scores``,
-    ``best_iteration``, the last minipatch as ``rows`` and ``features``, and the two distributions as
+    ``validation_scores``, ``best_iteration``, the last minipatch as ``rows`` and ``features``, and the two distributions as
     ``observation_probabilities`` and ``feature_probabilities``. Look, do not change.
 
     Examples
@@ -258,5 +258,5 @@ class ProgressBar(Callback):
 def _format_scores(run: "BoostingRun") -> str:
     if run.iteration == 0:
         return ""
-    name, scores = "out-of-patch", run.oop_scores
+    name, scores = "out-of-patch" if run.validation is None else "validation", run.scores
     return f"{name} {scores[-1]:.4f}, best {scores[run.best_iteration - 1]:.4f}"

@@ -3,14 +3,12 @@
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost.assembly import assemble_run, check_continues
@@ -21,6 +19,7 @@ from mpboost.fitted import describe_fit
 from mpboost.interrupts import warn_if_interrupted
 from mpboost.learners import Importance
 from mpboost.parallel import make_threads
+from mpboost.parameters import CLASSIFIER_CONSTRAINTS
 from mpboost.problem import pose_problem
 from mpboost.sampling import Size
 from mpboost.tasks import Weighting
@@ -75,8 +74,9 @@ class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None, default=None
         What rows weigh by their class, beside ``sample_weight``. "balanced" makes classes weigh the same.
     stopping : {"patience", "paper"} or None, default="patience"
-        "patience" ends the fit when the out-of-patch score, or the one on ``X_val``, has not improved for ``n_iter_no_change`` iterations,
-        "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, them all.
+        "patience" ends the fit when the out-of-patch score, or the one on ``X_val``, has not improved for
+        ``n_iter_no_change`` iterations, "paper" by Algorithm 2 of the paper; both cut the model to the best iteration.
+        None runs, and keeps, them all.
     n_iter_no_change : int, default=100
         Patience. The best iteration is not sought among the first half of so many.
     time_limit : float, default=None
@@ -142,40 +142,7 @@ class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "max_samples": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "auto"}),
-        ],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "auto"}),
-        ],
-        "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
-        "learning_rate": [Interval(Real, 0.0, 1e6, closed="right")],
-        "feature_momentum": [Interval(Real, 0.0, 1.0, closed="both")],
-        "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
-        "adaptive_observations": ["boolean"],
-        "adaptive_features": ["boolean"],
-        "importance": [StrOptions({"impurity", "permutation"})],
-        "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
-        "max_bins": [Interval(Integral, 2, 255, closed="both")],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "stopping": [StrOptions({"patience", "paper"}), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
-        "warm_start": ["boolean"],
-        "callbacks": [list, tuple, None],
-        "verbose": ["verbose"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_CONSTRAINTS
 
     def __init__(
         self,
@@ -268,9 +235,7 @@ class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         problem = pose_problem(data, self.class_weight)
         if X_val is not None or y_val is not None:
-            problem = problem.with_validation(
-                *check_validation_data(self, data.known, X_val, y_val, sample_weight_val)
-            )
+            problem = problem.with_validation(*check_validation_data(self, data.known, X_val, y_val, sample_weight_val))
         threads = make_threads(self.n_jobs)
 
         run = getattr(self, "_run", None) if self.warm_start else None
