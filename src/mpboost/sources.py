@@ -1,11 +1,14 @@
 """What users pass as X: arrays, data frames of any library, and sparse matrices, read in one way."""
 
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import sklearn
+from narwhals import Series
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.fixes import parse_version
@@ -144,7 +147,7 @@ class SparseSource:
 class FrameSource:
     """The columns of a data frame."""
 
-    columns: list[nw.Series[Any]]
+    columns: list[Series[Any]]
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -191,13 +194,14 @@ class FrameSource:
             return factorise(np.array([*column.to_list(), None], dtype=object)[:-1])
         native = column.to_native()
         if column.implementation.is_polars():
-            # The numbers of categories need not be those of their list: look each one up where it first occurs.
+            # The numbers of categories need not be those of their list: look each one up in a row where it occurs.
             numbers = native.to_physical().cast(int).fill_null(-1).to_numpy()
-            _, first, positions = np.unique(numbers, return_index=True, return_inverse=True)
-            return Factors(as_keys(native.gather(first).to_list()), positions)
+            rows = np.zeros(numbers.max() + 2, dtype=np.int64)
+            rows[numbers] = np.arange(len(numbers))
+            return Factors(as_keys(native.gather(rows).to_list()), numbers)
         if column.implementation.is_pyarrow():
             whole = native.unify_dictionaries().combine_chunks()
-            return Factors(as_keys(whole.dictionary.to_pylist()), whole.indices.fill_null(-1).to_numpy())
+            return Factors(as_keys(whole.dictionary.to_pylist()), whole.indices.cast("int64").fill_null(-1).to_numpy())
         if hasattr(native, "cat"):
             return Factors(as_keys(native.cat.categories.tolist()), native.cat.codes.to_numpy())
         return factorise(np.array([*column.to_list(), None], dtype=object)[:-1])
@@ -227,25 +231,24 @@ def _check_not_empty(frame: nw.DataFrame[Any]) -> None:
             raise ValueError(f"Found array with 0 {what}(s) (shape={frame.shape}) while a minimum of 1 is required.")
 
 
-def _number_words(column: nw.Series[Any]) -> nw.Series[Any]:
+def _number_words(column: Series[Any]) -> Series[Any]:
     try:
         return column.cast(nw.Categorical)
     except NotImplementedError:  # some kinds of text in Arrow
         return column
 
 
-def _read_objects(column: nw.Series[Any]) -> NDArray[Any]:
+def _read_objects(column: Series[Any]) -> NDArray[Any]:
     values = column.to_numpy()
     if values.dtype.kind in "biuf":  # sparse columns of pandas, say
         return as_native(values)
-    try:
-        known = [np.nan if key is None else value for key, value in zip(as_keys(values), values, strict=True)]
-        return np.array(known, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _refusal(column) from error
+    known = [np.nan if key is None else value for key, value in zip(as_keys(values), values, strict=True)]
+    if not all(isinstance(value, (Real, Decimal, np.bool_)) for value in known):
+        raise _refusal(column)
+    return np.array(known, dtype=np.float64)
 
 
-def _refusal(column: nw.Series[Any]) -> TypeError:
+def _refusal(column: Series[Any]) -> TypeError:
     if column.dtype in (*CATEGORICAL_TYPES, nw.Object):
         advice = (
             "it must be one of categorical_features when the model is fitted ('from_dtype' finds text and categories), "
