@@ -199,10 +199,10 @@ class ProgressBar(Callback):
     'n_estimators reached'
     """
 
-    #: Drawing may take this share of the time; it is done by the fit itself, for a thread would get in its way.
-    _SHARE = 0.005
-    #: Seconds between two drawings at least: the eye wants no more.
-    _PAUSE = 0.1
+    #: Drawing may take this share of the time. The fit itself draws: a thread would get in its way.
+    _SHARE = 0.002
+    #: Fewest and most seconds between two drawings.
+    _PAUSES = 0.1, 1.0
 
     def __init__(self) -> None:
         self._progress: Any = None
@@ -252,7 +252,8 @@ class ProgressBar(Callback):
         else:
             self._notebook.update(self._progress.make_tasks_table(self._progress.tasks))
         end = time.monotonic()
-        self._next_draw = end + max(self._PAUSE, (end - start) / self._SHARE)
+        shortest, longest = self._PAUSES
+        self._next_draw = end + min(max(shortest, (end - start) / self._SHARE), longest)
 
 
 def _format_scores(run: "BoostingRun") -> str:
