@@ -13,6 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from mpboost import MPBoostClassifier
 from mpboost.data import check_table, check_training_data, check_validation_data, encode_labels
+from mpboost.sources import _find_block
 from mpboost.tables import ColumnTable, DenseTable, SparseTable
 
 NAN = np.nan
@@ -107,6 +108,7 @@ BAD_TABLES = {
     "no-columns": (np.ones((2, 0)), ValueError, "0 feature"),
     "pandas-series": (pd.Series([1.0, 2.0]), ValueError, "2"),
     "polars-series": (pl.Series([1.0, 2.0]), ValueError, "2D"),
+    "polars-structs": (pl.Series([{"a": 1.0, "b": 2.0}] * 2), ValueError, "column"),
     "arrow-array": (pa.chunked_array([[1.0, 2.0]]), ValueError, "2D"),
     "lazy": (pl.LazyFrame({"a": [1.0, 2.0]}), TypeError, r"collect\(\)"),
     "1d-sparse": (sparse.coo_array([1.0, 2.0]), ValueError, "2 dim"),
@@ -154,6 +156,27 @@ def test_check_training_data_reads_numbers_of_frames(make_frame):
 def test_check_training_data_reads_missing_numbers_of_frames_as_nan(make_frame):
     frame = make_frame({"i": [1, None, 3], "f": [0.5, None, 2.5], "b": [True, None, False]})
     np.testing.assert_array_equal(read(frame, y=[0, 1, 0]), [[1, 0.5, 1], [NAN, NAN, NAN], [3, 2.5, 0]])
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_check_training_data_finds_the_one_array_of_a_frame(order):
+    X = np.asarray(np.random.default_rng(0).normal(size=(7, 5)), order=order)
+    for frame in (pd.DataFrame(X, copy=False), pd.DataFrame(X, copy=False).iloc[1:, ::2].iloc[:, ::-1]):
+        table = check(frame).table
+        assert isinstance(table, DenseTable)
+        assert np.shares_memory(table.array, X)
+        np.testing.assert_array_equal(table.array, frame.to_numpy())
+
+
+def test_check_training_data_finds_no_one_array_where_columns_are_apart():
+    X = np.random.default_rng(0).normal(size=(7, 5))
+    frame = pd.DataFrame(X, copy=False)
+    for parts in (frame.assign(z=0.0), frame.assign(z=1), frame[[0]]):
+        table = check(parts).table
+        assert isinstance(table, ColumnTable)
+        np.testing.assert_array_equal(table.to_array(), parts.to_numpy())
+    apart = {"gap": [X[:, 0], X[:, 1], X[:, 3]], "slice": [X[:-1, 0], X[::2, 1]], "type": [X[:, 0], X.view("i8")[:, 1]]}
+    assert {name: _find_block(columns) for name, columns in apart.items()} == dict.fromkeys(apart)
 
 
 def test_check_training_data_keeps_whole_numbers_exact():
@@ -530,6 +553,7 @@ LABELS = {
     "pandas-arrow-bool": pd.Series([False, True], dtype="bool[pyarrow]"),
     "polars": pl.Series([3, 4]),
     "polars-bools": pl.Series([False, True]),
+    "polars-int128": pl.Series([3, 4], dtype=pl.Int128),
     "polars-words": pl.Series(["no", "yes"]),
     "polars-categorical": pl.Series(["no", "yes"], dtype=pl.Categorical),
     "polars-enum": pl.Series(["no", "yes"], dtype=pl.Enum(["yes", "no"])),
@@ -646,6 +670,8 @@ BAD_WEIGHTS = {
     "infinite": ([1, np.inf], "infinity"),
     "all-zero": ([0, 0], "non-zero"),
     "zero": (0, "non-zero"),
+    "one-nan": (NAN, "NaN"),
+    "one-infinity": (np.inf, "infinity"),
     "shorter": ([1], "expected"),
     "two-dimensions": ([[1, 2]], "1D"),
     "words": (["a", "b"], "convert"),

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -15,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
 
 from mpboost.categories import Categories, Factors, as_keys, find_categorical, learn_categories
-from mpboost.sources import Source, read_source, refuse_lazy
+from mpboost.sources import WIDE_TYPES, Source, read_source, refuse_lazy
 from mpboost.tables import ColumnTable, Table
 
 
@@ -170,9 +171,10 @@ def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
 def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(
-        _as_array(sample_weight, "sample_weight"), y, dtype=np.float64, ensure_non_negative=True
-    )
+    if isinstance(sample_weight, Number):  # which scikit-learn would not look at
+        sample_weight = np.full(len(y), sample_weight)
+    weights = _as_array(sample_weight, "sample_weight")
+    weights = _check_sample_weight(weights, y, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
@@ -186,11 +188,12 @@ def _as_array(values: Any, name: str) -> Any:
         return np.column_stack([_read_series(column) for column in native.iter_columns()])
     if isinstance(native, nw.Series):
         return _read_series(native)
-    return values if sparse.issparse(values) or np.isscalar(values) else np.asarray(values)
+    return values if sparse.issparse(values) else np.asarray(values)
 
 
 def _read_series(series: Series[Any]) -> NDArray[Any]:
     dtype = series.dtype
-    if dtype.is_float() or dtype.is_integer() or (dtype == nw.Boolean and not series.null_count()):
+    is_number = dtype.is_float() or (dtype.is_integer() and dtype not in WIDE_TYPES)
+    if is_number or (dtype == nw.Boolean and not series.null_count()):
         return series.to_numpy()
     return np.array([*series.to_list(), None], dtype=object)[:-1]

@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import sklearn
 from narwhals import Series
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.fixes import parse_version
@@ -23,6 +24,7 @@ CHECKS = {"dtype": "numeric", "ensure_all_finite": False}
 #: Whether scikit-learn finds the names of the columns of any frame.
 READS_FRAMES = parse_version(sklearn.__version__) >= parse_version("1.9")
 
+WIDE_TYPES = (nw.Int128, nw.UInt128)
 CATEGORICAL_TYPES = (nw.Categorical, nw.Enum, nw.String)
 
 
@@ -78,7 +80,10 @@ def read_source(estimator: Any, X: Any, *, reset: bool, has_categories: bool) ->
     refuse_lazy(X, "X")
     is_raw = has_categories and getattr(getattr(X, "dtype", None), "kind", "O") in "OSUT"
     checks = {**CHECKS, "dtype": object} if is_raw else CHECKS
-    return ArraySource(validate_data(estimator, X, reset=reset, **checks))
+    if isinstance(nw.from_native(X, allow_series=True, pass_through=True), nw.Series):
+        raise ValueError("Expected 2D array, got a column instead: pass a frame, even if of one column.")
+    array = check_array(X, estimator=estimator, input_name="X", **checks)
+    return ArraySource(validate_data(estimator, array, reset=reset, skip_check_array=True))
 
 
 def refuse_lazy(data: Any, name: str) -> None:
@@ -162,16 +167,17 @@ class FrameSource:
         """Which columns hold text or categories."""
         return np.array([column.dtype in CATEGORICAL_TYPES for column in self.columns])
 
-    def to_table(self) -> ColumnTable:
+    def to_table(self) -> Table:
         """Make a table of numbers."""
         columns = [self.read_numbers(feature) for feature in range(len(self.columns))]
-        return ColumnTable(columns, [None] * len(columns))
+        block = _find_block(columns)
+        return ColumnTable(columns, [None] * len(columns)) if block is None else DenseTable(block)
 
     def read_numbers(self, feature: int) -> NDArray[Any]:
         """Read a column of numbers, in a type as small as its own; missing ones are NaN."""
         column = self.columns[feature]
         dtype = column.dtype
-        if dtype.is_decimal() or dtype in (nw.Int128, nw.UInt128):
+        if dtype.is_decimal() or dtype in WIDE_TYPES:
             return column.cast(nw.Float64).to_numpy()
         if dtype == nw.Boolean and column.null_count():
             return column.cast(nw.Float32).to_numpy()
@@ -229,6 +235,20 @@ def _check_not_empty(frame: nw.DataFrame[Any]) -> None:
     for count, what in zip(frame.shape, ("sample", "feature"), strict=True):
         if count == 0:
             raise ValueError(f"Found array with 0 {what}(s) (shape={frame.shape}) while a minimum of 1 is required.")
+
+
+def _find_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
+    """Find the one array that all columns are views of, as they are in many frames of pandas."""
+    first = columns[0]
+    if first.base is None or any(
+        column.base is not first.base or column.dtype != first.dtype or column.strides != first.strides
+        for column in columns
+    ):
+        return None
+    steps = set(np.diff([column.ctypes.data for column in columns]).tolist())
+    if len(steps) != 1:
+        return None
+    return as_strided(first, (len(first), len(columns)), (first.strides[0], steps.pop()), writeable=False)
 
 
 def _number_words(column: Series[Any]) -> Series[Any]:
