@@ -17,13 +17,13 @@ from mpboost.categories import MISSING
 Rows = NDArray[np.int64] | slice
 
 #: Cells that the engine codes in one call.
-CELLS_PER_CALL = 1 << 23
+CELLS_PER_CALL = 1 << 22
 
 #: Values that it sorts, or bytes that it looks at, in one call.
-SORTED_PER_CALL = 1 << 20
+SORTED_PER_CALL = 1 << 19
 BYTES_PER_CALL = 1 << 26
 
-#: Rows that bins are sought in at most; see native/src/binning.cpp.
+#: Rows that bins are sought in at most; see native/src/edges.cpp.
 SAMPLE_ROWS = 200_000
 
 
@@ -248,7 +248,7 @@ def _encode(
     threads: _native.Threads,
 ) -> None:
     n_rows, n_columns = array.shape
-    step = max(1 << 10, CELLS_PER_CALL // n_columns)
+    step = 128 * max(1, CELLS_PER_CALL // (128 * n_columns))  # the engine works on blocks of so many rows
     for row in range(0, n_rows, step):
         mapper.encode(array[row : row + step], columns, row, first_column, threads)
 
