@@ -6,6 +6,7 @@
 namespace mpboost::bindings {
 namespace {
 
+using Array1d = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 using Array2d = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
 Dtype find_dtype(nb::dlpack::dtype dtype) {
@@ -32,10 +33,33 @@ TableView as_table(const Array2d& array) {
           array.stride(1) * item};
 }
 
-}  // namespace
+TableView as_column(const Array1d& array) {
+  const auto item = static_cast<std::int64_t>(array.itemsize());
+  const auto n = static_cast<std::int64_t>(array.shape(0));
+  return {array.data(), find_dtype(array.dtype()), n, 1, array.stride(0) * item, 0};
+}
 
-void bind_data(nb::module_& module) {
+SparseView as_sparse(const Vector<const std::int64_t>& indptr, const Array1d& indices, const Array1d& data,
+                     std::int64_t n_rows) {
+  const auto offsets = as_span(indptr);
+  const TableView rows = as_column(indices);
+  if (rows.dtype != Dtype::int32 && rows.dtype != Dtype::int64) throw nb::type_error("indices must be int32 or int64");
+  return {n_rows, {offsets.begin(), offsets.end()}, rows, as_column(data)};
+}
+
+void check_max_bins(int max_bins) {
+  check(2 <= max_bins && max_bins <= max_value_bins, "max_bins must be in [2, 255]");
+}
+
+// A view of a vector that lives as long as the object that the property belongs to.
+template <class T>
+auto view(const std::vector<T>& values) {
+  return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()});
+}
+
+void bind_columns(nb::module_& module) {
   nb::class_<BinnedColumns>(module, "BinnedColumns", "A table as columns of 8-bit codes; 255 is missing.")
+      .def(nb::init<std::int64_t, std::int64_t>(), nb::arg("n_rows"), nb::arg("n_columns"), "All codes are 0.")
       .def_prop_ro("n_rows", &BinnedColumns::n_rows)
       .def_prop_ro("n_columns", &BinnedColumns::n_columns)
       .def_prop_ro(
@@ -46,18 +70,76 @@ void bind_data(nb::module_& module) {
                 {static_cast<std::size_t>(columns.n_columns()), static_cast<std::size_t>(columns.n_rows())},
                 nb::handle(), {columns.stride(), 1});
           },
-          nb::rv_policy::reference_internal, "The codes as an array of shape (n_columns, n_rows), not copied.");
+          nb::rv_policy::reference_internal, "The codes as an array of shape (n_columns, n_rows), not copied.")
+      .def(
+          "n_bins",
+          [](const BinnedColumns& columns, std::int64_t column) {
+            check(0 <= column && column < columns.n_columns(), "no such column");
+            return columns.n_bins(column);
+          },
+          nb::arg("column"), "Codes of values in a column are below this.")
+      .def(
+          "has_missing",
+          [](const BinnedColumns& columns, std::int64_t column) {
+            check(0 <= column && column < columns.n_columns(), "no such column");
+            return columns.has_missing(column);
+          },
+          nb::arg("column"), "False only where no value of a column is missing.");
 
+  nb::class_<SparseColumns>(module, "SparseColumns", "A table as columns of 8-bit codes, most of them that of zero.")
+      .def_prop_ro("n_rows", &SparseColumns::n_rows)
+      .def_prop_ro("n_columns", &SparseColumns::n_columns)
+      .def_prop_ro("n_stored", [](const SparseColumns& columns) { return columns.codes().size(); })
+      .def_prop_ro("indptr", [](const SparseColumns& columns) { return view(columns.offsets()); },
+                   nb::rv_policy::reference_internal, "Entries of column j are at [indptr[j], indptr[j + 1]).")
+      .def_prop_ro("rows", [](const SparseColumns& columns) { return view(columns.rows()); },
+                   nb::rv_policy::reference_internal)
+      .def_prop_ro("codes", [](const SparseColumns& columns) { return view(columns.codes()); },
+                   nb::rv_policy::reference_internal)
+      .def(
+          "equals",
+          [](const SparseColumns& columns, const SparseColumns& other) {
+            nb::gil_scoped_release release;
+            return columns == other;
+          },
+          nb::arg("other"), "Whether another table stores the same entries and has the same bins.")
+      .def(
+          "expand",
+          [](const SparseColumns& columns, Vector<const std::int64_t> features, BinnedColumns& out, Threads& threads) {
+            const auto named = as_span(features);
+            const std::vector<std::int64_t> kept(named.begin(), named.end());  // others may write to the array
+            nb::gil_scoped_release release;
+            columns.expand(kept, out, threads);
+          },
+          nb::arg("features"), nb::arg("out"), nb::arg("threads"),
+          "Write the columns of some features to the first columns of `out`, whatever it held.");
+}
+
+}  // namespace
+
+void bind_data(nb::module_& module) {
+  bind_columns(module);
   nb::class_<BinMapper>(module, "BinMapper", "Where the bins of each feature end: code <= b means value <= edges[b].")
       .def_static(
           "fit",
           [](const Array2d& table, int max_bins, std::uint64_t seed, Threads& threads) {
-            check(2 <= max_bins && max_bins <= max_value_bins, "max_bins must be in [2, 255]");
+            check_max_bins(max_bins);
             const TableView view = as_table(table);
             nb::gil_scoped_release release;
             return BinMapper::fit(view, max_bins, seed, threads);
           },
           nb::arg("table"), nb::arg("max_bins"), nb::arg("seed"), nb::arg("threads"))
+      .def_static(
+          "fit_sparse",
+          [](Vector<const std::int64_t> indptr, const Array1d& indices, const Array1d& data, std::int64_t n_rows,
+             int max_bins, std::uint64_t seed, Threads& threads) {
+            check_max_bins(max_bins);
+            const SparseView table = as_sparse(indptr, indices, data, n_rows);
+            nb::gil_scoped_release release;
+            return BinMapper::fit(table, max_bins, seed, threads);
+          },
+          nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("n_rows"), nb::arg("max_bins"),
+          nb::arg("seed"), nb::arg("threads"), "The same bins as from the dense table.")
       .def("__init__",
            [](BinMapper* self, Vector<const double> edges, Vector<const std::int64_t> offsets) {
              const auto e = as_span(edges);
@@ -66,9 +148,11 @@ void bind_data(nb::module_& module) {
            },
            nb::arg("edges"), nb::arg("offsets"))
       .def_prop_ro("n_features", &BinMapper::n_features)
-      .def_prop_ro("edges", [](const BinMapper& mapper) { return to_numpy(std::vector<double>(mapper.edges())); }, nb::rv_policy::automatic)
+      .def_prop_ro("edges", [](const BinMapper& mapper) { return to_numpy(std::vector<double>(mapper.edges())); },
+                   nb::rv_policy::automatic)
       .def_prop_ro("offsets",
-                   [](const BinMapper& mapper) { return to_numpy(std::vector<std::int64_t>(mapper.offsets())); }, nb::rv_policy::automatic)
+                   [](const BinMapper& mapper) { return to_numpy(std::vector<std::int64_t>(mapper.offsets())); },
+                   nb::rv_policy::automatic)
       .def(
           "transform",
           [](const BinMapper& mapper, const Array2d& table, Threads& threads) {
@@ -76,7 +160,26 @@ void bind_data(nb::module_& module) {
             nb::gil_scoped_release release;
             return mapper.transform(view, threads);
           },
-          nb::arg("table"), nb::arg("threads"));
+          nb::arg("table"), nb::arg("threads"))
+      .def(
+          "encode",
+          [](const BinMapper& mapper, const Array2d& table, BinnedColumns& columns, std::int64_t first_row,
+             std::int64_t first_column, Threads& threads) {
+            const TableView piece = as_table(table);
+            nb::gil_scoped_release release;
+            mapper.encode(piece, columns, first_row, first_column, threads);
+          },
+          nb::arg("table"), nb::arg("columns"), nb::arg("first_row"), nb::arg("first_column"), nb::arg("threads"),
+          "Code a piece of a table, whose first cell belongs to (first_row, first_column) of the columns.")
+      .def(
+          "transform_sparse",
+          [](const BinMapper& mapper, Vector<const std::int64_t> indptr, const Array1d& indices, const Array1d& data,
+             std::int64_t n_rows, Threads& threads) {
+            const SparseView table = as_sparse(indptr, indices, data, n_rows);
+            nb::gil_scoped_release release;
+            return mapper.transform(table, threads);
+          },
+          nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("n_rows"), nb::arg("threads"));
 }
 
 }  // namespace mpboost::bindings

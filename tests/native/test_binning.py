@@ -2,61 +2,21 @@
 
 import numpy as np
 import pytest
-from helpers import make_read_only
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from mpboost import _native
 
-MISSING = 255
-INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-DTYPES = ["bool", *INTEGERS, "float32", "float64"]
-
-
-def make_table(dtype: str, n_rows: int, n_columns: int, seed: int = 0):
-    """Make random numbers over the range of a type; floats with missing ones."""
-    rng = np.random.default_rng(seed)
-    if dtype == "bool":
-        return rng.random((n_rows, n_columns)) < 0.3
-    if dtype in INTEGERS:
-        limits = np.iinfo(dtype)
-        return rng.integers(limits.min, limits.max, size=(n_rows, n_columns), dtype=dtype, endpoint=True)
-    table = rng.normal(size=(n_rows, n_columns)).astype(dtype)
-    table[rng.random(table.shape) < 0.1] = np.nan
-    return table
-
-
-def lay_out_in_gaps(table):
-    wide = np.zeros((3 * table.shape[0], 2 * table.shape[1]), dtype=table.dtype)
-    wide[::3, ::2] = table
-    return wide[::3, ::2]
-
-
-LAYOUTS = {
-    "C order": np.ascontiguousarray,
-    "Fortran order": np.asfortranarray,
-    "strided": lay_out_in_gaps,
-    "rows backwards": lambda table: np.ascontiguousarray(table[::-1])[::-1],
-    "columns backwards": lambda table: np.ascontiguousarray(table[:, ::-1])[:, ::-1],
-    "read-only": make_read_only,
-    "one row for all": lambda table: np.broadcast_to(table[:1], table.shape),
-}
-
-
-def edges_of(mapper, feature=0):
-    return mapper.edges[mapper.offsets[feature] : mapper.offsets[feature + 1]]
-
-
-def find_codes(values, edges):
-    """Count the edges below each value."""
-    values = np.asarray(values).astype(np.float64)
-    return np.where(np.isnan(values), MISSING, np.sum(edges < values[:, None], axis=1))
-
-
-def assert_codes_are_exact(mapper, table, codes):
-    for j in range(table.shape[1]):
-        np.testing.assert_array_equal(codes[j], find_codes(table[:, j], edges_of(mapper, j)))
+from .naive_binning import (
+    DTYPES,
+    INTEGERS,
+    LAYOUTS,
+    MISSING,
+    assert_codes_are_exact,
+    find_edges,
+    make_table,
+)
 
 
 @pytest.mark.parametrize("max_bins", [7, 255])
@@ -141,7 +101,7 @@ def test_binning_codes_missing_values_as_255(threads, dtype):
 @given(data=st.data())
 def test_binning_agrees_with_edges_on_any_numbers(threads, dtype, max_bins, data):
     width = np.dtype(dtype).itemsize * 8
-    numbers = st.floats(allow_nan=False, allow_infinity=False, width=width)
+    numbers = st.floats(allow_nan=False, width=width)
     fitted = data.draw(npst.arrays(dtype, st.integers(1, 40), elements=numbers))
     assert_binned_exactly(threads, fitted, max_bins)
 
@@ -158,6 +118,8 @@ def test_binning_agrees_with_edges_on_any_numbers(threads, dtype, max_bins, data
         pytest.param(0.5 + np.spacing(np.float32(0.5)) * np.arange(8.0), id="float32 neighbours"),
         pytest.param([-np.inf, -1.0, 1.0, np.inf], id="infinite"),
         pytest.param([-np.inf, np.inf], id="both infinities"),
+        pytest.param([np.finfo(float).max, np.inf], id="largest and infinite"),
+        pytest.param([-np.inf] * 7 + [*range(9)] + [np.inf] * 5, id="often infinite"),
     ],
 )
 @pytest.mark.parametrize("max_bins", [2, 3, 255])
@@ -169,7 +131,9 @@ def assert_binned_exactly(threads, fitted, max_bins):
     """Check codes of the fitted numbers, of the edges and of the neighbours of both in either precision."""
     mapper = _native.BinMapper.fit(fitted[:, None], max_bins, 0, threads)
     edges = mapper.edges
-    assert (np.diff(edges) > 0).all()
+    np.testing.assert_array_equal(edges, find_edges(fitted, max_bins))
+    assert (edges[:-1] < edges[1:]).all()
+    assert (edges < np.inf).all()
     assert len(edges) < max_bins
     if len(np.unique(fitted)) <= max_bins:
         assert len(edges) == len(np.unique(fitted)) - 1
@@ -187,12 +151,29 @@ def assert_binned_exactly(threads, fitted, max_bins):
         )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_binning_parts_infinities_from_all_finite_numbers(threads, dtype):
+    mapper = _native.BinMapper.fit(np.array([[-np.inf], [0.0], [np.inf]], dtype=dtype), 255, 0, threads)
+    largest = np.finfo(np.float64).max
+    table = np.array([-np.inf, -largest, 0.0, largest, np.inf, np.nan])[:, None]
+    assert mapper.transform(table, threads).codes[0].tolist() == [0, 1, 1, 1, 2, MISSING]
+
+
+@pytest.mark.parametrize("max_bins", [2, 9, 100])
+def test_binning_finds_the_edges_of_many_values(threads, max_bins):
+    rng = np.random.default_rng(max_bins)
+    values = rng.choice([-np.inf, np.inf, 0.0, -0.0, 1.0], 5000)
+    values[::3] = rng.lognormal(sigma=3.0, size=len(values[::3]))
+    mapper = _native.BinMapper.fit(values[:, None], max_bins, 0, threads)
+    np.testing.assert_array_equal(mapper.edges, find_edges(values, max_bins))
+
+
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
 def test_binning_treats_large_integers_as_doubles(threads, dtype):
     limits = np.iinfo(dtype)
     table = np.array([limits.min, 0, 2**53, 2**53 + 1, 2**53 + 2, limits.max - 1, limits.max], dtype=dtype)[:, None]
     mapper = _native.BinMapper.fit(table, 255, 0, threads)
-    assert (np.diff(mapper.edges) > 0).all()
+    np.testing.assert_array_equal(mapper.edges, find_edges(table[:, 0], 255))
     assert_codes_are_exact(mapper, table, mapper.transform(table, threads).codes)
 
 
@@ -317,6 +298,7 @@ def test_mapper_round_trips_through_its_arrays(threads):
         pytest.param(range(255), [0, 255], id="255 edges"),
         pytest.param([2.0, 1.0], [0, 2], id="edges descend"),
         pytest.param([np.nan], [0, 1], id="edge is not a number"),
+        pytest.param([1.0, np.inf], [0, 2], id="edge is infinite"),
     ],
 )
 def test_mapper_rejects_wrong_arrays(edges, offsets):

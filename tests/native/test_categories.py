@@ -104,7 +104,7 @@ def test_categories_and_numbers_share_a_tree(kernels):
     rng = np.random.default_rng(0)
     codes = rng.integers(12, size=(4, 400), dtype=np.uint8)
     labels = np.where((codes[0] % 2 == 0) ^ (codes[2] > 5), 1, -1).astype(np.int8)
-    splits, leaf_values, _ = grow_arrays(codes, labels, is_categorical=[True, False, False, True])
+    splits, _, _ = grow_arrays(codes, labels, is_categorical=[True, False, False, True])
     of_categories = np.isin(splits["feature"], [0, 3])
     np.testing.assert_array_equal(splits["categories"] >= 0, of_categories)
     assert splits["categories"][of_categories].tolist() == list(range(of_categories.sum()))

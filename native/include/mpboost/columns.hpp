@@ -1,11 +1,16 @@
 // The data as the engine sees it: one column of 8-bit codes per feature.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <vector>
 
 namespace mpboost {
 
@@ -19,39 +24,61 @@ inline constexpr int max_value_bins = 255;                   // codes 0..254 are
 //  column 1  128 codes       128 codes  ...
 class BinnedColumns {
  public:
+  // All codes are 0, of one bin.
   BinnedColumns(std::int64_t n_rows, std::int64_t n_columns)
       : n_rows_(n_rows),
         n_columns_(n_columns),
-        stride_((n_rows + block_rows - 1) / block_rows * block_rows),
-        n_bins_(new int[static_cast<std::size_t>(n_columns)]()),
+        stride_(find_stride(n_rows, n_columns)),
+        n_bins_(static_cast<std::size_t>(n_columns), 1),
         has_missing_(new std::atomic<bool>[static_cast<std::size_t>(n_columns)]()),
-        codes_(static_cast<std::uint8_t*>(
-            ::operator new(static_cast<std::size_t>(stride_ * n_columns), std::align_val_t{64}))) {}
+        memory_(std::calloc(static_cast<std::size_t>(stride_ * n_columns) + alignment, 1)) {
+    if (!memory_) throw std::bad_alloc();
+    void* start = memory_.get();
+    std::size_t space = static_cast<std::size_t>(stride_ * n_columns) + alignment;
+    codes_ = static_cast<std::uint8_t*>(std::align(alignment, space - alignment, start, space));
+  }
 
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_columns() const { return n_columns_; }
   std::int64_t n_blocks() const { return stride_ / block_rows; }
   std::int64_t stride() const { return stride_; }
 
-  const std::uint8_t* column(std::int64_t j) const { return codes_.get() + j * stride_; }
-  std::uint8_t* column(std::int64_t j) { return codes_.get() + j * stride_; }
+  const std::uint8_t* column(std::int64_t j) const { return codes_ + j * stride_; }
+  std::uint8_t* column(std::int64_t j) { return codes_ + j * stride_; }
 
   // Codes of values in column j are below n_bins(j).
   int n_bins(std::int64_t j) const { return n_bins_[static_cast<std::size_t>(j)]; }
   void set_n_bins(std::int64_t j, int n) { n_bins_[static_cast<std::size_t>(j)] = n; }
 
-  // Whether missing_code occurs in column j; several threads may find one at a time.
-  bool has_missing(std::int64_t j) const { return has_missing_[static_cast<std::size_t>(j)].load(std::memory_order_relaxed); }
-  void set_has_missing(std::int64_t j) { has_missing_[static_cast<std::size_t>(j)].store(true, std::memory_order_relaxed); }
+  // False only where missing_code does not occur in column j; several threads may find one at a time.
+  bool has_missing(std::int64_t j) const {
+    return has_missing_[static_cast<std::size_t>(j)].load(std::memory_order_relaxed);
+  }
+  void set_has_missing(std::int64_t j, bool has) {
+    has_missing_[static_cast<std::size_t>(j)].store(has, std::memory_order_relaxed);
+  }
 
  private:
+  static constexpr std::size_t alignment = 64;
+
   struct Free {
-    void operator()(std::uint8_t* p) const { ::operator delete(p, std::align_val_t{64}); }
+    void operator()(void* p) const { std::free(p); }
   };
+
+  static std::int64_t find_stride(std::int64_t n_rows, std::int64_t n_columns) {
+    if (n_rows < 0 || n_columns < 0) throw std::invalid_argument("numbers of rows and columns must not be negative");
+    constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max() - block_rows;  // room to align, too
+    const std::int64_t stride = n_rows <= limit ? (n_rows + block_rows - 1) / block_rows * block_rows : n_rows;
+    if (n_columns > limit / std::max<std::int64_t>(stride, sizeof(int)))
+      throw std::invalid_argument("so many rows and columns cannot be held");
+    return stride;
+  }
+
   std::int64_t n_rows_, n_columns_, stride_;
-  std::unique_ptr<int[]> n_bins_;
+  std::vector<int> n_bins_;
   std::unique_ptr<std::atomic<bool>[]> has_missing_;
-  std::unique_ptr<std::uint8_t, Free> codes_;
+  std::unique_ptr<void, Free> memory_;  // zeroed by the system, page by page as it is first touched
+  std::uint8_t* codes_;
 };
 
 }  // namespace mpboost

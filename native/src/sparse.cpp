@@ -1,0 +1,81 @@
+#include "mpboost/sparse.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include "mpboost/binning.hpp"
+#include "search.hpp"
+#include "typed_table.hpp"
+
+namespace mpboost {
+
+SparseView::SparseView(std::int64_t n_rows, std::vector<std::int64_t> offsets, const TableView& rows,
+                       const TableView& values)
+    : n_rows_(n_rows), offsets_(std::move(offsets)), rows_(rows), values_(values) {
+  if (n_rows < 0 || n_rows > std::numeric_limits<std::int32_t>::max())
+    throw std::invalid_argument("sparse tables have at most 2^31 - 1 rows; split the table or make it dense");
+  if (offsets_.empty() || offsets_.front() != 0 || !std::ranges::is_sorted(offsets_) ||
+      offsets_.back() != rows.n_rows || offsets_.back() != values.n_rows)
+    throw std::invalid_argument("indptr, indices and data of the sparse table do not fit together");
+}
+
+SparseColumns BinMapper::transform(const SparseView& table, Threads& threads) const {
+  if (table.n_columns() != n_features()) throw std::invalid_argument("the table has another number of columns");
+  return {table, *this, threads};
+}
+
+SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, Threads& threads)
+    : n_rows_(view.n_rows()),
+      offsets_(view.offsets()),
+      rows_(static_cast<std::size_t>(offsets_.back())),
+      codes_(static_cast<std::size_t>(offsets_.back())),
+      columns_(static_cast<std::size_t>(view.n_columns())) {
+  with_type(view.values(), [&]<class T>(const Table<T>& table) {
+    threads.for_ranges(n_columns(), 16, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t j = begin; j < end; ++j) {
+        const auto edges = mapper.edges_of(j);
+        Column& column = columns_[static_cast<std::size_t>(j)];
+        column.zero_code = mapper.zero_code(j);
+        column.n_bins = static_cast<std::uint8_t>(edges.size() + 1);
+        double values[block_rows];
+        int n = 0;
+        std::uint8_t* codes = codes_.data() + offsets_[static_cast<std::size_t>(j)];
+        const auto flush = [&] {
+          column.has_missing |= find_codes(edges, values, n, codes);
+          codes += n;
+          n = 0;
+        };
+        for_entries(view, j, [&](std::int64_t entry, std::int64_t row) {
+          rows_[static_cast<std::size_t>(entry)] = static_cast<std::int32_t>(row);
+          values[n++] = static_cast<double>(table.at(entry, 0));
+          if (n == block_rows) flush();
+        });
+        if (n > 0) flush();
+      }
+    });
+  });
+}
+
+void SparseColumns::expand(std::span<const std::int64_t> features, BinnedColumns& out, Threads& threads) const {
+  const auto n_features = static_cast<std::int64_t>(features.size());
+  if (out.n_rows() != n_rows_ || out.n_columns() < n_features)
+    throw std::invalid_argument("the output must have as many rows, and a column per feature");
+  for (const std::int64_t j : features)
+    if (j < 0 || j >= n_columns()) throw std::invalid_argument("the features name a column that does not exist");
+  threads.for_ranges(n_features, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const auto j = static_cast<std::size_t>(features[static_cast<std::size_t>(k)]);
+      const Column& column = columns_[j];
+      out.set_n_bins(k, column.n_bins);
+      out.set_has_missing(k, column.has_missing);
+      std::uint8_t* codes = out.column(k);
+      std::fill(codes, codes + n_rows_, column.zero_code);
+      const auto end_entry = static_cast<std::size_t>(offsets_[j + 1]);
+      for (auto entry = static_cast<std::size_t>(offsets_[j]); entry < end_entry; ++entry)
+        codes[rows_[entry]] = codes_[entry];
+    }
+  });
+}
+
+}  // namespace mpboost
