@@ -1,13 +1,17 @@
 """Callbacks: when they are called, what they see, and those that come with the package."""
 
 import sys
+import time
+import types
 
 import numpy as np
 import pytest
+import rich.console
 import rich.progress
 from helpers import FailAt, StopAt
 
 from mpboost import Callback, FeatureProbabilityRecorder, MPBoostClassifier, ProgressBar
+from mpboost.data import check_training_data
 
 
 def make_model(callbacks, **parameters):
@@ -109,6 +113,51 @@ def test_callbacks_stop_a_fit_that_is_still_cut_to_its_best_iteration(cancer):
     assert model.n_iter_ == 30
     assert model.best_iteration_ == 10 + np.argmax(model.oop_scores_[9:])
     assert model.score(X, y) == model.train_scores_[model.best_iteration_ - 1]
+
+
+# The time limit
+
+
+class Sleep(Callback):
+    def on_iteration_end(self, run):
+        time.sleep(0.02)
+
+
+def test_time_limit_ends_the_fit(cancer):
+    model = make_model([Sleep()], n_estimators=10_000, time_limit=0.3)
+    start = time.monotonic()
+    model.fit(*cancer)
+    assert time.monotonic() - start >= 0.3
+    assert model.stop_reason_ == "time_limit reached"
+    assert 1 <= model.n_iter_ <= 15
+
+
+def test_time_limit_counts_from_the_beginning_of_the_fit(cancer, monkeypatch):
+    def check_slowly(*args):
+        time.sleep(0.2)
+        return check_training_data(*args)
+
+    monkeypatch.setattr("mpboost.classifier.check_training_data", check_slowly)
+    assert make_model(None, n_estimators=10_000, time_limit=0.2).fit(*cancer).n_iter_ == 1
+
+
+def test_time_limit_allows_one_iteration_at_least(cancer):
+    model = make_model(None, time_limit=1e-9, warm_start=True).fit(*cancer)
+    assert model.n_iter_ == 1
+    assert model.fit(*cancer).n_iter_ == 2
+
+
+def test_time_limit_may_change_in_the_middle_of_a_run(cancer):
+    X, y = cancer
+    model = make_model(None, time_limit=1e-9, warm_start=True).fit(X, y).set_params(time_limit=None).fit(X, y)
+    assert model.stop_reason_ == "n_estimators reached"
+    np.testing.assert_array_equal(model.decision_function(X), make_model(None).fit(X, y).decision_function(X))
+
+
+@pytest.mark.parametrize("time_limit", [0, -1.0, "1 s", float("nan")])
+def test_time_limit_must_be_positive(cancer, time_limit):
+    with pytest.raises(ValueError, match="time_limit"):
+        make_model(None, time_limit=time_limit).fit(*cancer)
 
 
 # What they see
@@ -269,6 +318,57 @@ def test_verbose_does_not_change_the_model(cancer, capsys):
 def test_progress_bar_shows_how_far_a_stopped_fit_came(cancer, capsys):
     make_model([StopAt(4), ProgressBar()]).fit(*cancer)
     assert " 4/10" in capsys.readouterr().out
+
+
+def test_progress_bar_is_one_line_without_control_codes_where_there_is_no_terminal(cancer, capsys, monkeypatch):
+    monkeypatch.setattr(ProgressBar, "_PAUSES", (0.0, 0.0))
+    make_model(None, verbose=1, n_estimators=50).fit(*cancer)
+    output = capsys.readouterr().out
+    assert output.count("\n") == 1
+    assert "\x1b" not in output
+
+
+def test_progress_bar_moves_on_a_terminal_and_tells_the_time_left(cancer, capsys, monkeypatch):
+    monkeypatch.setattr(ProgressBar, "_PAUSES", (0.0, 0.0))
+    terminal = rich.console.Console(force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(rich, "_console", terminal)
+    make_model([Sleep()], verbose=1).fit(*cancer)
+    drawings = capsys.readouterr().out.split("\r")
+    assert [t for t in range(11) if not any(f"{t}/10" in drawing for drawing in drawings)] == []
+    assert any(drawing.rstrip().endswith("left") for drawing in drawings)
+    assert not drawings[-1].rstrip().endswith("left")
+    assert max(len(drawing) for drawing in drawings) < 90  # in one line, some of it control codes
+
+
+def test_progress_bar_in_a_notebook_is_one_display_that_changes(cancer, capsys, monkeypatch):
+    shown = []
+    display = types.SimpleNamespace(update=shown.append)
+    monkeypatch.setitem(sys.modules, "IPython.display", types.SimpleNamespace(display=lambda *_, **__: display))
+    monkeypatch.setattr(ProgressBar, "_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(rich, "_console", rich.console.Console(force_jupyter=True))
+    model = make_model(None, verbose=1).fit(*cancer)
+    assert capsys.readouterr().out == ""
+    assert len(shown) == 12  # at the beginning, after each iteration, and at the end
+    assert f"out-of-patch {model.oop_scores_[-1]:.4f}" in shown[-1]._repr_mimebundle_([], [])["text/html"]
+
+
+def test_progress_bar_draws_seldom(cancer, capsys):
+    class CountingBar(ProgressBar):
+        n_drawn = 0
+
+        def _draw(self, run):
+            self.n_drawn += 1
+            super()._draw(run)
+
+    bar = CountingBar()
+    make_model([bar], n_estimators=100).fit(*cancer)
+    assert 2 <= bar.n_drawn < 20
+
+
+def test_progress_bars_of_a_fit_inside_a_fit_do_not_clash(cancer, capsys):
+    weak = make_model(None, n_estimators=2, verbose=1)
+    assert make_model(None, estimator=weak, n_estimators=2, verbose=1).fit(*cancer).n_iter_ == 2
+    assert "2/2" in capsys.readouterr().out
 
 
 def test_progress_bar_can_be_used_again(cancer, capsys):

@@ -41,13 +41,15 @@ void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& c
 
   Category left;
   CategorySet set{};
+  Choice best{lane, 0, false, -1.0, {}};
+  const auto total = static_cast<double>(node.weight()), positive = static_cast<double>(node.positive);
   const auto offer = [&](const Category& side, bool missing_left) {
     const std::int32_t n_right = node.size() - side.n_rows;
     if (side.n_rows < options_.min_samples_leaf || n_right < options_.min_samples_leaf) return;
-    const auto total = static_cast<double>(node.weight()), l = static_cast<double>(side.weight);
-    const double d = static_cast<double>(side.positive) * total - l * static_cast<double>(node.positive);
+    const auto l = static_cast<double>(side.weight);
+    const double d = static_cast<double>(side.positive) * total - l * positive;
     const double score = d * d / (l * (total - l));
-    if (score > choice.score) choice = {lane, 0, missing_left, score, set};
+    if (score > best.score) best = {lane, 0, missing_left, score, set};
   };
   for (auto category = categories.begin(); category != end; ++category) {
     left.n_rows += category->n_rows;
@@ -58,6 +60,13 @@ void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& c
     if (missing.n_rows > 0)
       offer({0, left.n_rows + missing.n_rows, left.weight + missing.weight, left.positive + missing.positive}, true);
   }
+  if (best.score < 0) return;
+  // Categories gain by chance, the more the fewer rows each has: k of them about (k - 1) / (n - 1) of the impurity. As in the
+  // adjusted coefficient of determination that much is taken off, so that the score compares with those of thresholds.
+  const auto n = static_cast<double>(node.size()), k = static_cast<double>(end - categories.begin()) + (missing.n_rows > 0);
+  const double impurity = positive * (total - positive);
+  best.score = k < n ? std::max(0.0, 1 - (1 - best.score / impurity) * (n - 1) / (n - k)) * impurity : 0.0;
+  if (best.score > choice.score) choice = best;
 }
 
 // Categories that the node has not seen go with its heavier part, and missing values too when none was seen.

@@ -6,8 +6,20 @@ Sampling", 2020) for people who know scikit-learn.
 
 from mpboost.callbacks import Callback, FeatureProbabilityRecorder, ProgressBar
 from mpboost.classifier import MPBoostClassifier
+from mpboost.container import ModelFileError
+from mpboost.persistence import load_model, save_model
 from mpboost.presets import PAPER
 
 __version__ = "0.1.0"
 
-__all__ = ["PAPER", "Callback", "FeatureProbabilityRecorder", "MPBoostClassifier", "ProgressBar", "__version__"]
+__all__ = [
+    "PAPER",
+    "Callback",
+    "FeatureProbabilityRecorder",
+    "MPBoostClassifier",
+    "ModelFileError",
+    "ProgressBar",
+    "__version__",
+    "load_model",
+    "save_model",
+]

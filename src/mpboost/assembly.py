@@ -18,7 +18,7 @@ from mpboost.tasks import BinaryTask
 from mpboost.validation import Validation, are_same_weights
 
 #: Parameters that may change in the middle of a run; all others shape what is learned.
-FREE_PARAMETERS = frozenset({"n_estimators", "warm_start", "callbacks", "verbose", "n_jobs"})
+FREE_PARAMETERS = frozenset({"n_estimators", "time_limit", "warm_start", "callbacks", "verbose", "n_jobs"})
 
 
 def assemble_run(model: Any, problem: BinaryProblem, threads: _native.Threads) -> BoostingRun:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.callbacks import Callback
 from mpboost.ensemble import Ensemble
+from mpboost.interrupts import Interrupts
 from mpboost.learners import Learner, TrainedLearner
 from mpboost.sampling import FeatureSampler, ObservationSampler, probabilities_from_logs
 from mpboost.stopping import StoppingRule
@@ -147,26 +148,29 @@ class BoostingRun:
 
 
 def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> None:
-    """Go on with a run until its stopping rule, a callback or the number of iterations ends it."""
+    """Go on with a run until its stopping rule, a callback, an interrupt or the number of iterations ends it."""
     task, p, q = run.task, run.observation_sampler, run.feature_sampler
     with ExitStack() as endings:
         for callback in reversed(callbacks):
             endings.callback(callback.on_fit_end, run)
         for callback in callbacks:
             callback.on_fit_begin(run)
+        interrupts = endings.enter_context(Interrupts(run))
         while not run.stop_reason:
             t = run.iteration + 1
-            # 1. Sample a minipatch.
-            R = task.complete(p.sample(t, threads), t, threads)
-            C = q.sample(t, threads)
-            # 2. Train a weak learner on the minipatch.
-            h = run.learner.train(t, R, C, p.weigh(R), threads)
+            with interrupts.allowed():
+                # 1. Sample a minipatch.
+                R = task.complete(p.sample(t, threads), t, threads)
+                C = q.sample(t, threads)
+                # 2. Train a weak learner on the minipatch.
+                h = run.learner.train(t, R, C, p.weigh(R), threads)
             # 3. Update outputs. The same pass over the rows yields the weights that p is made of, and the scores.
             task.update(h.votes, R, threads)
             # 4. Update probability distributions.
             q.update(C, h.importances)
             # 5. Out-of-patch accuracy.
             run.record(t, R, C, h, threads)
-            for callback in callbacks:
-                if callback.on_iteration_end(run):
-                    run.stop(f"stopped by {type(callback).__name__}")
+            with interrupts.allowed():
+                for callback in callbacks:
+                    if callback.on_iteration_end(run):
+                        run.stop(f"stopped by {type(callback).__name__}")

@@ -1,21 +1,29 @@
 """Callbacks: objects that watch a fit, and may end it."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from mpboost.boosting import BoostingRun
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+except ImportError:  # scikit-learn < 1.9 has no callbacks: an estimator then has no set_callbacks
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing."""
 
 
 class Callback:
     """Base of all callbacks: each method does nothing.
 
     The argument ``run`` shows the fit as it stands: ``iteration``, ``n_estimators``, ``train_scores``, ``oop_scores``,
-    ``best_iteration``, the last minipatch as ``rows`` and ``features``, and the two distributions as
+    ``validation_scores``, ``best_iteration``, the last minipatch as ``rows`` and ``features``, and the two distributions as
     ``observation_probabilities`` and ``feature_probabilities``. Look, do not change.
 
     Examples
@@ -90,15 +98,116 @@ class FeatureProbabilityRecorder(Callback):
             self.probabilities_[run.iteration] = run.feature_probabilities
 
 
+class TimeLimit(Callback):
+    """Ends a fit after the iteration in which its time runs out.
+
+    Parameters
+    ----------
+    seconds : float
+        From the making of this object on.
+    """
+
+    def __init__(self, seconds: float):
+        self._end = time.monotonic() + seconds
+
+    def on_iteration_end(self, run: "BoostingRun") -> bool | None:
+        """Look at the clock."""
+        if time.monotonic() >= self._end:
+            run.stop("time_limit reached")
+        return None
+
+
+class ForwardToScikitLearn(Callback):
+    """Calls the callbacks that ``set_callbacks`` of scikit-learn gave to an estimator; iterations are tasks of the fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Who is fitted.
+    X, y : array-like
+        The training data as callbacks may score it: as the user gave it.
+    metadata : dict or None
+        What else was passed to fit, by name.
+    describe : callable
+        Makes, from a run, the fitted attributes of the model as it stands. Asked only if a callback wants a model.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        metadata: dict[str, Any] | None,
+        describe: Callable[["BoostingRun"], dict[str, Any]],
+    ):
+        self._estimator = estimator
+        self._arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self._describe = describe
+        self._fit: Any = None
+        self._iteration: Any = None
+
+    def on_fit_begin(self, run: "BoostingRun") -> None:
+        """Begin the fit and its first iteration."""
+        n_left = 0 if run.stop_reason else run.n_estimators - run.iteration
+        self._fit = self._estimator._init_callback_context(max_subtasks=n_left)
+        self._fit.call_on_fit_task_begin(**self._arguments)
+        self._begin_iteration(run)
+
+    def on_iteration_end(self, run: "BoostingRun") -> bool | None:
+        """End the iteration and begin the next one, if there is one."""
+        iteration, self._iteration = self._iteration, None
+        if iteration.call_on_fit_task_end(**self._arguments, reconstruction_attributes=self._lazily(run)):
+            run.stop("stopped by a callback of scikit-learn")
+        self._begin_iteration(run)
+        return None
+
+    def on_fit_end(self, run: "BoostingRun") -> None:
+        """End the fit, unless it failed."""
+        if self._fit is None or not run.stop_reason:
+            return
+        if self._iteration is not None:  # an interrupt came between: nothing to show of this one
+            self._iteration.call_on_fit_task_end(estimator=self._estimator)
+        self._fit.call_on_fit_task_end(**self._arguments, reconstruction_attributes=self._lazily(run))
+
+    def _begin_iteration(self, run: "BoostingRun") -> None:
+        if not run.stop_reason:
+            self._iteration = self._fit.subcontext(task_name="iteration")
+            self._iteration.call_on_fit_task_begin(**self._arguments, reconstruction_attributes=self._lazily(run))
+
+    def _lazily(self, run: "BoostingRun") -> Callable[[], dict[str, Any]] | None:
+        known = vars(self._estimator)
+
+        def describe() -> dict[str, Any]:
+            return {name: value for name, value in self._describe(run).items() if value is not None or name in known}
+
+        return describe if run.iteration else None
+
+
 class ProgressBar(Callback):
-    """A bar on the terminal with the out-of-patch score, its best, and the time left at most.
+    """A bar with the score, its best, and the time left at most; on a terminal, in a notebook, or a last line in a log.
 
     Needs rich: ``pip install "mpboost[cli]"``. ``verbose=1`` adds one to a fit.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mpboost import MPBoostClassifier, ProgressBar
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MPBoostClassifier(n_estimators=20, callbacks=[ProgressBar()], random_state=0)
+    >>> model.fit(X, y).stop_reason_  # doctest: +ELLIPSIS
+    ━━━━━━━━━━━━━━━━━━━━ 20/20 out-of-patch 0.9..., best 0.9... 0:00:0...
+    'n_estimators reached'
     """
+
+    #: Drawing may take this share of the time. The fit itself draws: a thread would get in its way.
+    _SHARE = 0.002
+    #: Fewest and most seconds between two drawings.
+    _PAUSES = 0.1, 1.0
 
     def __init__(self) -> None:
         self._progress: Any = None
-        self._last_moved = 0.0
+        self._notebook: Any = None
+        self._next_draw = 0.0
 
     def on_fit_begin(self, run: "BoostingRun") -> None:
         """Show the bar."""
@@ -106,34 +215,49 @@ class ProgressBar(Callback):
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
         except ImportError as error:
             raise ImportError('The progress bar needs rich: pip install "mpboost[cli]", or set verbose=0.') from error
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[scores]}"),
-            TimeRemainingColumn(),
-        )
+        columns = BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn("{task.fields[scores]}")
+        self._progress = Progress(*columns, TimeRemainingColumn(), TextColumn("left"), auto_refresh=False)
         self._bar = self._progress.add_task("boosting", total=run.n_estimators, completed=run.iteration, scores="")
-        self._last_moved = time.monotonic()
-        self._progress.start()
+        if self._progress.console.is_jupyter:
+            # rich's own display there needs widgets, which not every notebook has and no saved one shows.
+            self._notebook = import_module("IPython.display").display("", display_id=True)
+        else:
+            self._progress.start()
+        self._draw(run)
 
     def on_iteration_end(self, run: "BoostingRun") -> bool | None:
-        """Move the bar, at most twenty times a second: an iteration is shorter than drawing it."""
-        now = time.monotonic()
-        if now - self._last_moved >= 0.05:
-            self._last_moved = now
-            self._move(run)
+        """Move the bar now and then: an iteration is shorter than drawing it."""
+        if time.monotonic() >= self._next_draw:
+            self._draw(run)
         return None
 
     def on_fit_end(self, run: "BoostingRun") -> None:
-        """Leave the bar as it is."""
-        if self._progress is not None:
-            self._move(run)
-            self._progress.stop()
-            self._progress = None
+        """Leave the bar as it is, with the time that the fit took in place of the time left."""
+        if self._progress is None:
+            return
+        from rich.progress import TimeElapsedColumn
 
-    def _move(self, run: "BoostingRun") -> None:
-        if run.oop_scores:
-            best = run.oop_scores[run.best_iteration - 1]
-            scores = f"out-of-patch {run.oop_scores[-1]:.4f}, best {best:.4f}"
-            self._progress.update(self._bar, completed=run.iteration, scores=scores)
+        self._progress.columns = (*self._progress.columns[:-2], TimeElapsedColumn())
+        try:
+            self._draw(run)
+        finally:
+            self._progress.stop()
+            self._progress = self._notebook = None
+
+    def _draw(self, run: "BoostingRun") -> None:
+        start = time.monotonic()
+        self._progress.update(self._bar, completed=run.iteration, scores=_format_scores(run))
+        if self._notebook is None:
+            self._progress.refresh()
+        else:
+            self._notebook.update(self._progress.make_tasks_table(self._progress.tasks))
+        end = time.monotonic()
+        shortest, longest = self._PAUSES
+        self._next_draw = end + min(max(shortest, (end - start) / self._SHARE), longest)
+
+
+def _format_scores(run: "BoostingRun") -> str:
+    if run.iteration == 0:
+        return ""
+    name, scores = "out-of-patch" if run.validation is None else "validation", run.scores
+    return f"{name} {scores[-1]:.4f}, best {scores[run.best_iteration - 1]:.4f}"

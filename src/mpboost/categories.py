@@ -136,9 +136,7 @@ def find_categorical(
         return None
     if isinstance(wanted, str):
         if wanted != "from_dtype":
-            raise ValueError(
-                f"categorical_features must be 'from_dtype', None, or an array-like of bool, int or str, not {wanted!r}."
-            )
+            raise ValueError(f"categorical_features must be 'from_dtype', None, or name features, not {wanted!r}.")
         return by_dtype if by_dtype.any() else None
     chosen = np.asarray(wanted)
     if chosen.size == 0:
@@ -175,6 +173,6 @@ def _mask_features(chosen: NDArray[Any], names: Sequence[Any] | None, n_features
 
 def _sort(values: Iterable[Key]) -> list[Key]:
     try:
-        return sorted(values)  # type: ignore[type-var]
+        return sorted(values)
     except TypeError:  # words among numbers
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))

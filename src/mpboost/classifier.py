@@ -2,29 +2,30 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost.assembly import assemble_run, check_continues
 from mpboost.boosting import boost
-from mpboost.callbacks import Callback, ProgressBar
+from mpboost.callbacks import Callback, CallbackSupportMixin, ForwardToScikitLearn, ProgressBar, TimeLimit
 from mpboost.data import check_table, check_training_data, check_validation_data
 from mpboost.fitted import describe_fit
+from mpboost.interrupts import warn_if_interrupted
 from mpboost.learners import Importance
 from mpboost.parallel import make_threads
+from mpboost.parameters import CLASSIFIER_CONSTRAINTS
 from mpboost.problem import pose_problem
 from mpboost.sampling import Size
 from mpboost.tasks import Weighting
 
 
-class MPBoostClassifier(ClassifierMixin, BaseEstimator):
+class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Minipatch boosting for two classes.
 
     Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets it vote
@@ -73,15 +74,18 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None, default=None
         What rows weigh by their class, beside ``sample_weight``. "balanced" makes classes weigh the same.
     stopping : {"patience", "paper"} or None, default="patience"
-        "patience" ends the fit when the out-of-patch score, or the one on ``X_val``, has not improved for ``n_iter_no_change`` iterations,
-        "paper" by Algorithm 2 of the paper; both cut the model to the best iteration. None runs, and keeps, them all.
+        "patience" ends the fit when the out-of-patch score, or the one on ``X_val``, has not improved for
+        ``n_iter_no_change`` iterations, "paper" by Algorithm 2 of the paper; both cut the model to the best iteration.
+        None runs, and keeps, them all.
     n_iter_no_change : int, default=100
         Patience. The best iteration is not sought among the first half of so many.
+    time_limit : float, default=None
+        Seconds after which the fit ends, counted from its beginning; it ends with a whole iteration, and at least one.
     warm_start : bool, default=False
         Whether a second fit, on the same data and with more estimators, goes on from the first. Set it for the first
         fit already: the model then keeps its binned data.
     callbacks : list of Callback, default=None
-        Objects that watch the fit and may end it.
+        Objects that watch the fit and may end it. Those of scikit-learn (1.9 or later) go to ``set_callbacks``.
     verbose : int, default=0
         1 shows a progress bar (needs rich).
     n_jobs : int, default=None
@@ -138,39 +142,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "max_samples": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "auto"}),
-        ],
-        "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0.0, 1.0, closed="right"),
-            StrOptions({"sqrt", "auto"}),
-        ],
-        "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
-        "learning_rate": [Interval(Real, 0.0, 1e6, closed="right")],
-        "feature_momentum": [Interval(Real, 0.0, 1.0, closed="both")],
-        "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
-        "adaptive_observations": ["boolean"],
-        "adaptive_features": ["boolean"],
-        "importance": [StrOptions({"impurity", "permutation"})],
-        "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="left"), None],
-        "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
-        "max_bins": [Interval(Integral, 2, 255, closed="both")],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "stopping": [StrOptions({"patience", "paper"}), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "warm_start": ["boolean"],
-        "callbacks": [list, tuple, None],
-        "verbose": ["verbose"],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_CONSTRAINTS
 
     def __init__(
         self,
@@ -193,6 +165,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         class_weight: Any = None,
         stopping: str | None = "patience",
         n_iter_no_change: int = 100,
+        time_limit: float | None = None,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
         verbose: int = 0,
@@ -217,6 +190,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
         self.stopping = stopping
         self.n_iter_no_change = n_iter_no_change
+        self.time_limit = time_limit
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.verbose = verbose
@@ -261,9 +235,7 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         )
         problem = pose_problem(data, self.class_weight)
         if X_val is not None or y_val is not None:
-            problem = problem.with_validation(
-                *check_validation_data(self, data.known, X_val, y_val, sample_weight_val)
-            )
+            problem = problem.with_validation(*check_validation_data(self, data.known, X_val, y_val, sample_weight_val))
         threads = make_threads(self.n_jobs)
 
         run = getattr(self, "_run", None) if self.warm_start else None
@@ -272,13 +244,17 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
             run = assemble_run(self, problem, threads)
         else:
             check_continues(self, run, problem, threads)
-            del self._run  # if this fit is interrupted, the model stays as it is but cannot be continued
+            del self._run  # if this fit fails, the model stays as it is but cannot be continued
         run.extend(self.n_estimators)
+        describe = partial(describe_fit, problem=problem, known=data.known, learning_rate=self.learning_rate)
+        if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
+            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+            callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
 
         boost(run, callbacks, threads)
 
-        kept_run = {"_run": run if self.warm_start else None}
-        self._publish({**describe_fit(run, problem, self.learning_rate), **data.known, **kept_run})
+        self._publish(describe(run) | {"_run": run if self.warm_start else None})
+        warn_if_interrupted(run)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -372,14 +348,18 @@ class MPBoostClassifier(ClassifierMixin, BaseEstimator):
         for callback in self.callbacks or ():
             if not isinstance(callback, Callback):
                 raise TypeError(f"callbacks must be instances of mpboost.Callback, not {callback!r}.")
-        return [*(self.callbacks or ()), *([ProgressBar()] if self.verbose else ())]
+        callbacks = list(self.callbacks or ())
+        if self.time_limit is not None:
+            callbacks.append(TimeLimit(self.time_limit))
+        if self.verbose:
+            callbacks.append(ProgressBar())
+        return callbacks
 
     def _publish(self, fitted: dict[str, Any]) -> None:
-        for name, value in fitted.items():
-            if value is not None:
-                setattr(self, name, value)
-            elif hasattr(self, name):
-                delattr(self, name)
+        state = {
+            name: value for name, value in (vars(self) | fitted).items() if name not in fitted or value is not None
+        }
+        self.__dict__ = state  # all at once: an interrupt leaves the old model or the new one, never half of each
 
     def _vote(self, X: Any) -> NDArray[np.int32]:
         check_is_fitted(self)

@@ -1,20 +1,31 @@
 """Checks of what users pass as X, y and sample_weight, and what a model keeps in mind of the features."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals import Series
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
 
 from mpboost.categories import Categories, Factors, as_keys, find_categorical, learn_categories
-from mpboost.sources import Source, read_source, refuse_lazy
+from mpboost.sources import WIDE_TYPES, Source, read_source, refuse_lazy
 from mpboost.tables import ColumnTable, Table
+
+
+@contextmanager
+def _refuse_huge_numbers() -> Iterator[None]:
+    try:
+        yield
+    except OverflowError as error:
+        raise ValueError("X, y or sample_weight has a whole number beyond the range of float64.") from error
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class TrainingData:
     known: dict[str, Any]
 
 
+@_refuse_huge_numbers()
 def check_training_data(
     estimator: Any,
     X: Any,
@@ -59,42 +71,38 @@ def check_training_data(
     shell = copy.copy(estimator)
     has_categories = categorical_features is not None and not isinstance(categorical_features, str)
     source = read_source(shell, X, reset=True, has_categories=has_categories)
-    names = vars(shell).get("feature_names_in_")
     is_categorical = find_categorical(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
     y = _check_labels(shell, y)
     check_consistent_length(source, y)
     weights = _check_weights(sample_weight, y)
-    if is_categorical is None:
-        table, categories = source.to_table(), None
-    else:
-        rows = None if weights is None else weights > 0
-        table, categories = _encode(
-            source, is_categorical, lambda feature, factors: learn_categories(factors, max_bins, rows)
-        )
+    rows = None if weights is None else weights > 0
+    table, categories = _encode(source, is_categorical, lambda _, factors: learn_categories(factors, max_bins, rows))
     known = {
         "n_features_in_": shell.n_features_in_,
-        "feature_names_in_": names,
+        "feature_names_in_": vars(shell).get("feature_names_in_"),
         "is_categorical_": is_categorical,
-        "categories_": categories and [None if each is None else each.values for each in categories],
-        "has_other_category_": categories and np.array([each is not None and each.has_other for each in categories]),
+        "categories_": None,
+        "has_other_category_": None,
     }
+    if categories is not None:
+        known["categories_"] = [None if each is None else each.values for each in categories]
+        known["has_other_category_"] = np.array([each is not None and each.has_other for each in categories])
     return TrainingData(table, y, weights, known)
 
 
+@_refuse_huge_numbers()
 def check_table(estimator: Any, X: Any) -> Table:
     """Check a table to predict against what a fitted estimator knows of the features."""
-    categories = getattr(estimator, "categories_", None)
-    source = read_source(estimator, X, reset=False, has_categories=categories is not None)
-    if categories is None:
-        return source.to_table()
-    has_other = estimator.has_other_category_
-    return _encode(
-        source,
-        estimator.is_categorical_,
-        lambda feature, factors: Categories(categories[feature], bool(has_other[feature])),
-    )[0]
+    is_categorical = getattr(estimator, "is_categorical_", None)
+    source = read_source(estimator, X, reset=False, has_categories=is_categorical is not None)
+
+    def recall(feature: int, _: Factors) -> Categories:
+        return Categories(estimator.categories_[feature], bool(estimator.has_other_category_[feature]))
+
+    return _encode(source, is_categorical, recall)[0]
 
 
+@_refuse_huge_numbers()
 def check_validation_data(
     estimator: Any, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
@@ -129,8 +137,11 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int8]]:
 
 
 def _encode(
-    source: Source, is_categorical: NDArray[np.bool_], choose: Callable[[int, Factors], Categories]
-) -> tuple[ColumnTable, list[Categories | None]]:
+    source: Source, is_categorical: NDArray[np.bool_] | None, choose: Callable[[int, Factors], Categories]
+) -> tuple[Table, list[Categories | None] | None]:
+    """Make a table, and the categories that were chosen for each feature."""
+    if is_categorical is None:
+        return source.to_table(), None
     columns: list[NDArray[Any]] = []
     categories: list[Categories | None] = []
     for feature, has_categories in enumerate(is_categorical):
@@ -142,14 +153,14 @@ def _encode(
         else:
             categories.append(None)
             columns.append(source.read_numbers(feature))
-    return ColumnTable(columns, [each and each.n_codes for each in categories]), categories
+    return ColumnTable(columns, [None if each is None else each.n_codes for each in categories]), categories
 
 
 def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = _as_array(y, "y")
-    if getattr(y, "dtype", None) == object:
+    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         if None in as_keys(y.ravel()):
             raise ValueError("Unknown label type: y has missing values (None, NaN); leave out their rows.")
         whole = np.array(y.tolist())
@@ -160,9 +171,10 @@ def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
 def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(
-        _as_array(sample_weight, "sample_weight"), y, dtype=np.float64, ensure_non_negative=True
-    )
+    if isinstance(sample_weight, Number):  # which scikit-learn would not look at
+        sample_weight = np.full(len(y), sample_weight)
+    weights = _as_array(sample_weight, "sample_weight")
+    weights = _check_sample_weight(weights, y, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
@@ -176,11 +188,12 @@ def _as_array(values: Any, name: str) -> Any:
         return np.column_stack([_read_series(column) for column in native.iter_columns()])
     if isinstance(native, nw.Series):
         return _read_series(native)
-    return values if sparse.issparse(values) or np.isscalar(values) else np.asarray(values)
+    return values if sparse.issparse(values) else np.asarray(values)
 
 
-def _read_series(series: nw.Series[Any]) -> NDArray[Any]:
+def _read_series(series: Series[Any]) -> NDArray[Any]:
     dtype = series.dtype
-    if dtype.is_float() or dtype.is_integer() or (dtype == nw.Boolean and not series.null_count()):
+    is_number = dtype.is_float() or (dtype.is_integer() and dtype not in WIDE_TYPES)
+    if is_number or (dtype == nw.Boolean and not series.null_count()):
         return series.to_numpy()
     return np.array([*series.to_list(), None], dtype=object)[:-1]

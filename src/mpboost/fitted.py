@@ -9,8 +9,10 @@ from mpboost.problem import BinaryProblem
 from mpboost.sampling import probabilities_from_logs
 
 
-def describe_fit(run: BoostingRun, problem: BinaryProblem, learning_rate: float) -> dict[str, Any]:
-    """List the attributes of a classifier that the run has made, cut to its best iteration."""
+def describe_fit(
+    run: BoostingRun, problem: BinaryProblem, known: dict[str, Any], learning_rate: float
+) -> dict[str, Any]:
+    """List the attributes of a classifier that the run has made, cut to its best iteration; None for those it lacks."""
     best, n_learners, task = run.best, run.best_iteration, run.task
     oop_scores = np.array(run.oop_scores)
     if run.observation_sampler.n_drawn == len(task.labels):
@@ -35,4 +37,5 @@ def describe_fit(run: BoostingRun, problem: BinaryProblem, learning_rate: float)
         "_ensemble": run.ensemble.first(n_learners),
         "_tie_class": int(task.tie_label > 0),
         "_vote_weight": float(learning_rate),
+        **known,
     }

@@ -78,9 +78,7 @@ def pose_problem(data: TrainingData, class_weight: Any) -> BinaryProblem:
         table, y, weights = table.take_rows(np.flatnonzero(is_present)), y[is_present], weights[is_present]
     classes, labels = encode_labels(y)
     examples = Examples(table, labels, _normalise(weights))
-    return BinaryProblem(
-        examples, classes, None if is_present.all() else is_present, data.known.get("is_categorical_")
-    )
+    return BinaryProblem(examples, classes, None if is_present.all() else is_present, data.known.get("is_categorical_"))
 
 
 def _normalise(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -1,11 +1,15 @@
 """What users pass as X: arrays, data frames of any library, and sparse matrices, read in one way."""
 
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import sklearn
+from narwhals import Series
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.fixes import parse_version
@@ -20,6 +24,7 @@ CHECKS = {"dtype": "numeric", "ensure_all_finite": False}
 #: Whether scikit-learn finds the names of the columns of any frame.
 READS_FRAMES = parse_version(sklearn.__version__) >= parse_version("1.9")
 
+WIDE_TYPES = (nw.Int128, nw.UInt128)
 CATEGORICAL_TYPES = (nw.Categorical, nw.Enum, nw.String)
 
 
@@ -75,7 +80,10 @@ def read_source(estimator: Any, X: Any, *, reset: bool, has_categories: bool) ->
     refuse_lazy(X, "X")
     is_raw = has_categories and getattr(getattr(X, "dtype", None), "kind", "O") in "OSUT"
     checks = {**CHECKS, "dtype": object} if is_raw else CHECKS
-    return ArraySource(validate_data(estimator, X, reset=reset, **checks))
+    if isinstance(nw.from_native(X, allow_series=True, pass_through=True), nw.Series):
+        raise ValueError("Expected 2D array, got a column instead: pass a frame, even if of one column.")
+    array = check_array(X, estimator=estimator, input_name="X", **checks)
+    return ArraySource(validate_data(estimator, array, reset=reset, skip_check_array=True))
 
 
 def refuse_lazy(data: Any, name: str) -> None:
@@ -144,7 +152,7 @@ class SparseSource:
 class FrameSource:
     """The columns of a data frame."""
 
-    columns: list[nw.Series[Any]]
+    columns: list[Series[Any]]
 
     def __len__(self) -> int:
         return len(self.columns[0])
@@ -159,16 +167,17 @@ class FrameSource:
         """Which columns hold text or categories."""
         return np.array([column.dtype in CATEGORICAL_TYPES for column in self.columns])
 
-    def to_table(self) -> ColumnTable:
+    def to_table(self) -> Table:
         """Make a table of numbers."""
         columns = [self.read_numbers(feature) for feature in range(len(self.columns))]
-        return ColumnTable(columns, [None] * len(columns))
+        block = _find_block(columns)
+        return ColumnTable(columns, [None] * len(columns)) if block is None else DenseTable(block)
 
     def read_numbers(self, feature: int) -> NDArray[Any]:
         """Read a column of numbers, in a type as small as its own; missing ones are NaN."""
         column = self.columns[feature]
         dtype = column.dtype
-        if dtype.is_decimal() or dtype in (nw.Int128, nw.UInt128):
+        if dtype.is_decimal() or dtype in WIDE_TYPES:
             return column.cast(nw.Float64).to_numpy()
         if dtype == nw.Boolean and column.null_count():
             return column.cast(nw.Float32).to_numpy()
@@ -191,13 +200,14 @@ class FrameSource:
             return factorise(np.array([*column.to_list(), None], dtype=object)[:-1])
         native = column.to_native()
         if column.implementation.is_polars():
-            # The numbers of categories need not be those of their list: look each one up where it first occurs.
+            # The numbers of categories need not be those of their list: look each one up in a row where it occurs.
             numbers = native.to_physical().cast(int).fill_null(-1).to_numpy()
-            _, first, positions = np.unique(numbers, return_index=True, return_inverse=True)
-            return Factors(as_keys(native.gather(first).to_list()), positions)
+            rows = np.zeros(numbers.max() + 2, dtype=np.int64)
+            rows[numbers] = np.arange(len(numbers))
+            return Factors(as_keys(native.gather(rows).to_list()), numbers)
         if column.implementation.is_pyarrow():
             whole = native.unify_dictionaries().combine_chunks()
-            return Factors(as_keys(whole.dictionary.to_pylist()), whole.indices.fill_null(-1).to_numpy())
+            return Factors(as_keys(whole.dictionary.to_pylist()), whole.indices.cast("int64").fill_null(-1).to_numpy())
         if hasattr(native, "cat"):
             return Factors(as_keys(native.cat.categories.tolist()), native.cat.codes.to_numpy())
         return factorise(np.array([*column.to_list(), None], dtype=object)[:-1])
@@ -227,25 +237,38 @@ def _check_not_empty(frame: nw.DataFrame[Any]) -> None:
             raise ValueError(f"Found array with 0 {what}(s) (shape={frame.shape}) while a minimum of 1 is required.")
 
 
-def _number_words(column: nw.Series[Any]) -> nw.Series[Any]:
+def _find_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
+    """Find the one array that all columns are views of, as they are in many frames of pandas."""
+    first = columns[0]
+    if first.base is None or any(
+        column.base is not first.base or column.dtype != first.dtype or column.strides != first.strides
+        for column in columns
+    ):
+        return None
+    steps = set(np.diff([column.ctypes.data for column in columns]).tolist())
+    if len(steps) != 1:
+        return None
+    return as_strided(first, (len(first), len(columns)), (first.strides[0], steps.pop()), writeable=False)
+
+
+def _number_words(column: Series[Any]) -> Series[Any]:
     try:
         return column.cast(nw.Categorical)
     except NotImplementedError:  # some kinds of text in Arrow
         return column
 
 
-def _read_objects(column: nw.Series[Any]) -> NDArray[Any]:
+def _read_objects(column: Series[Any]) -> NDArray[Any]:
     values = column.to_numpy()
     if values.dtype.kind in "biuf":  # sparse columns of pandas, say
         return as_native(values)
-    try:
-        known = [np.nan if key is None else value for key, value in zip(as_keys(values), values, strict=True)]
-        return np.array(known, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _refusal(column) from error
+    known = [np.nan if key is None else value for key, value in zip(as_keys(values), values, strict=True)]
+    if not all(isinstance(value, (Real, Decimal, np.bool_)) for value in known):
+        raise _refusal(column)
+    return np.array(known, dtype=np.float64)
 
 
-def _refusal(column: nw.Series[Any]) -> TypeError:
+def _refusal(column: Series[Any]) -> TypeError:
     if column.dtype in (*CATEGORICAL_TYPES, nw.Object):
         advice = (
             "it must be one of categorical_features when the model is fitted ('from_dtype' finds text and categories), "

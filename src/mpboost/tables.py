@@ -41,9 +41,7 @@ class Table(Protocol):
     def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
         """Find where the bins of each column end."""
 
-    def bin(
-        self, mapper: _native.BinMapper, threads: _native.Threads
-    ) -> "_native.BinnedColumns | _native.SparseColumns":
+    def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns | _native.SparseColumns:
         """Code the values by the bins of a mapper."""
 
     def take_rows(self, rows: Rows) -> "Table":
@@ -209,7 +207,7 @@ class SparseTable:
         """Find where the bins of each column end."""
         return _native.BinMapper.fit_sparse(*self._parts(), max_bins, seed, threads)
 
-    def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> "_native.SparseColumns":
+    def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.SparseColumns:
         """Code the values by the bins of a mapper."""
         return mapper.transform_sparse(*self._parts(), threads)
 
@@ -264,5 +262,5 @@ def _join(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
 
 
 def _split_codes(n_codes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    edges = np.arange(max(n_codes - 1, 0)) + 0.5
+    edges = np.arange(0.5, n_codes - 1)
     return edges, np.array([0, len(edges)], dtype=np.int64)

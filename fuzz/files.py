@@ -1,0 +1,95 @@
+"""Changed model files: ``python -m fuzz.files --count 100000 --seed 0``.
+
+A changed file must be refused by a ModelFileError, or else give a model that predicts and can be saved again; in 1 s,
+and with no more memory than ten times the file (and a little for an empty one).
+"""
+
+import functools
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import mpboost
+from fuzz.mutations import mutate
+from fuzz.pool import measure, run_command
+
+MAX_SECONDS = 1.0
+#: Bytes of memory that loading may take: so many per byte of the file, and so many besides.
+MAX_GROWTH, ALLOWANCE = 10, 1 << 20
+
+
+@functools.cache
+def make_folder() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder that lives as long as the process; in memory if possible, since saving waits for the disk."""
+    memory = Path("/dev/shm")
+    return tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
+
+
+@functools.cache
+def make_originals() -> list[bytes]:
+    """Save models of several kinds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6)).round(2)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nansum(X[:, :3], axis=1) > 0
+    named = pd.DataFrame(X, columns=["age", "größe", "x" * 50, "", "5", "身長"])
+    small = {"n_estimators": 8, "max_samples": 40, "max_features": 3, "random_state": 0}
+    fits = [
+        (mpboost.MPBoostClassifier(**small), named, np.where(y, "yes", "no")),
+        (mpboost.MPBoostClassifier(**small), named, np.where(y, "yes", "no").astype(object)),
+        (
+            mpboost.MPBoostClassifier(**{**small, "n_estimators": 1, "max_features": 1}),
+            X[:60, :1],
+            y[:60].astype(np.int8),
+        ),
+        (mpboost.MPBoostClassifier(**{**small, "n_estimators": 60}), X, y),
+    ]
+    path = Path(make_folder().name, "original")
+    originals = []
+    for model, table, labels in fits:
+        mpboost.save_model(model.fit(table, labels), path)
+        originals.append(path.read_bytes())
+    return originals
+
+
+def run_case(case: int) -> tuple[str, str]:
+    """Change a file, load it, and use the model if there is one."""
+    rng = np.random.default_rng(case)
+    originals = make_originals()
+    changes, data = mutate(originals[rng.integers(len(originals))], rng)
+    path = Path(make_folder().name, "changed")
+    path.write_bytes(data)
+    loaded = measure(lambda: mpboost.load_model(path))
+    if loaded.error is not None and not isinstance(loaded.error, mpboost.ModelFileError):
+        return "error", f"{changes}: {loaded.error!r}"
+    if loaded.seconds > MAX_SECONDS:
+        return "slow", f"{changes}: {loaded.seconds:.2f} s"
+    if loaded.peak > MAX_GROWTH * len(data) + ALLOWANCE:
+        return "memory", f"{changes}: {loaded.peak} bytes for a file of {len(data)}"
+    if loaded.error is not None:
+        return "refused", str(loaded.error)
+    use(loaded.result, path)
+    return "loaded", ", ".join(changes)
+
+
+def use(model: mpboost.MPBoostClassifier, path: Path) -> None:
+    """Predict, save the model again, and compare."""
+    X = np.random.default_rng(0).normal(size=(150, model.n_features_in_))
+    model.set_params(n_jobs=1)  # any integer is a valid number of jobs until it is used
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # X has no names
+        decisions = model.decision_function(X)
+        model.predict(X)
+        model.predict_proba(X)
+        mpboost.save_model(model, path)
+        again = mpboost.load_model(path).decision_function(X)
+    if decisions.tobytes() != again.tobytes():
+        raise AssertionError("a model that was saved again predicts otherwise")
+
+
+if __name__ == "__main__":
+    sys.exit(run_command("fuzz.files:run_case", __doc__))

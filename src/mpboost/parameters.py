@@ -1,0 +1,41 @@
+"""What values the parameters of estimators may have, in scikit-learn's terms."""
+
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
+    "estimator": [HasMethods(["fit", "predict"]), None],
+    "n_estimators": [Interval(Integral, 1, None, closed="left")],
+    "max_samples": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Real, 0.0, 1.0, closed="right"),
+        StrOptions({"sqrt", "auto"}),
+    ],
+    "max_features": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Real, 0.0, 1.0, closed="right"),
+        StrOptions({"sqrt", "auto"}),
+    ],
+    "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
+    "learning_rate": [Interval(Real, 0.0, 1e6, closed="right")],
+    "feature_momentum": [Interval(Real, 0.0, 1.0, closed="both")],
+    "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
+    "adaptive_observations": ["boolean"],
+    "adaptive_features": ["boolean"],
+    "importance": [StrOptions({"impurity", "permutation"})],
+    "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="left"), None],
+    "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
+    "max_bins": [Interval(Integral, 2, 255, closed="both")],
+    "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+    "stopping": [StrOptions({"patience", "paper"}), None],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
+    "warm_start": ["boolean"],
+    "callbacks": [list, tuple, None],
+    "verbose": ["verbose"],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+}

@@ -1,0 +1,191 @@
+"""Models in files that are safe to load: no pickle, nothing executed, nothing believed before it is checked.
+
+Here stands what a model is made of. ``fields.py`` has the kinds of its attributes, ``container.py`` the layout of the
+file, and docs/model-file.md describes the whole.
+"""
+
+import os
+from importlib.metadata import version
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from mpboost.classifier import MPBoostClassifier
+from mpboost.container import Arrays, ModelFileError, read_container, write_container
+from mpboost.ensemble import TreeEnsemble
+from mpboost.fields import (
+    FINITE,
+    POSITIVE,
+    SCORE,
+    SHARE,
+    Array,
+    Field,
+    Labels,
+    Parts,
+    Plain,
+    Rule,
+    Scalar,
+    State,
+    Strings,
+    refuse,
+)
+
+TREES = State(
+    TreeEnsemble,
+    edges=Array("float64", "n_edges"),
+    edge_offsets=Array("int64", "n_features+1"),
+    splits=Array("uint8", "n_split_bytes"),
+    leaf_values=Array("float64", "n_leaves", rule=FINITE),
+    split_offsets=Array("int64", "n_trees+1"),
+)
+
+#: The attributes that a fit leaves, in an order in which sizes are stated before they limit others.
+FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
+    MPBoostClassifier: (
+        Field("n_features_in_", Scalar(int, size="n_features")),
+        Field("feature_names_in_", Strings("n_features"), optional=True),
+        Field("classes_", Labels(2)),
+        Field("n_iter_", Scalar(int, size="n_iterations")),
+        Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
+        Field("stop_reason_", Scalar(str)),
+        Field("train_scores_", Array("float64", "n_iterations", rule=SCORE)),
+        Field("oop_scores_", Array("float64", "n_iterations", rule=SCORE)),
+        Field("oop_score_", Scalar(float, rule=SCORE)),
+        Field("oop_decision_function_", Array("float64", "n_samples", rule=FINITE)),
+        Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
+        Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
+        Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
+        Field("_ensemble", TREES),
+        Field("_tie_class", Scalar(int, rule=Rule(lambda value: value in (0, 1), "must be 0 or 1"))),
+        Field("_vote_weight", Scalar(float, rule=POSITIVE)),
+    ),
+}
+
+ESTIMATORS = {cls.__name__: cls for cls in FIELDS}
+
+#: Parameters that may be objects, which are not kept: None takes their place.
+OBJECT_PARAMETERS = {"callbacks", "random_state"}
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Save a fitted model in one file that is safe to load.
+
+    The file is written beside its final place and moved there when it is complete, so that a save that fails leaves an
+    older file as it was. Parameters that are objects, which are callbacks and instances of RandomState, become None.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of mpboost with native trees.
+    path : str or path
+        Where to.
+
+    See Also
+    --------
+    load_model : Load it again.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import mpboost
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = mpboost.MPBoostClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.mpboost")
+    ...     mpboost.save_model(model, path)
+    ...     same = mpboost.load_model(path)
+    >>> np.array_equal(model.decision_function(X), same.decision_function(X))
+    True
+    """
+    if type(model) not in FIELDS:
+        kinds, name = ", ".join(ESTIMATORS), type(model).__name__
+        raise TypeError(f"Only {kinds} can be saved in a model file, not {name}; use pickle or skops.")
+    check_is_fitted(model)
+    header, arrays = _pack(model)
+    try:
+        _unpack(header, arrays)
+    except ModelFileError as error:
+        raise ValueError(f"The model cannot be saved, because {error} Was it changed after its fit?") from error
+    write_container(path, header, arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Load a model that ``save_model`` saved: it predicts byte for byte the same.
+
+    A file from an unknown source is safe to load: it cannot make Python run anything, and one that is damaged or made
+    up is refused.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    model : estimator
+        The fitted model. It predicts, but its training cannot be continued.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model, is damaged, or was written by a newer version.
+
+    See Also
+    --------
+    save_model : Save a model; there is an example.
+    """
+    try:
+        return _unpack(*read_container(path))
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
+
+
+def _pack(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """Take a model apart."""
+    parts = Parts()
+    for name, value in model.get_params(deep=False).items():
+        try:
+            Plain().write(parts, f"parameters.{name}", value)
+        except TypeError:
+            if name not in OBJECT_PARAMETERS:
+                raise
+            Plain().write(parts, f"parameters.{name}", None)
+    for field in FIELDS[type(model)]:
+        if hasattr(model, field.attribute) or not field.optional:
+            field.kind.write(parts, field.name, getattr(model, field.attribute))
+    header = {"estimator": type(model).__name__, "version": version("mpboost"), "values": parts.values}
+    return header, parts.arrays
+
+
+def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
+    """Put a model together."""
+    match header:
+        case {"estimator": str(name), "version": str(), "values": dict(values)} if len(header) == 3:
+            if name not in ESTIMATORS:
+                raise ModelFileError(f"there is no estimator {name[:100]!r} in this version: upgrade mpboost.")
+        case _:
+            raise ModelFileError("its header has not the keys that it should have.")
+    cls = ESTIMATORS[name]
+    parts = Parts(dict(values), dict(arrays))
+    model = cls(**_unpack_parameters(cls, parts))
+    for field in FIELDS[cls]:
+        if parts.has(field.name) or not field.optional:
+            setattr(model, field.attribute, field.kind.read(parts, field.name))
+    for left in (*parts.values, *parts.arrays):
+        refuse(left, "is not known")
+    return model
+
+
+def _unpack_parameters(cls: type[BaseEstimator], parts: Parts) -> dict[str, Any]:
+    """Take the parameters out of the parts; one that is missing, since it is newer than the file, has its default."""
+    names = [name for name in cls._get_param_names() if f"parameters.{name}" in parts.values]
+    try:
+        parameters = {name: parts.take_value(f"parameters.{name}") for name in names}
+        cls(**parameters)._validate_params()
+    except ModelFileError:
+        raise
+    except ValueError as error:
+        raise ModelFileError(f"it holds no valid model: {error}") from error
+    return parameters

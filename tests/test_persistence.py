@@ -1,0 +1,407 @@
+"""Saved models: the same after loading, in every respect; and refused where anything in the file does not fit."""
+
+import json
+import math
+import tracemalloc
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import SMALL, StopAt, describe_model, make_integers
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from mpboost import ModelFileError, MPBoostClassifier, load_model, save_model
+from mpboost.container import SCHEMA, read_container, write_container
+from mpboost.fields import Array, Field, Labels, Lists, Parts, Plain, State, Strings, Values
+from mpboost.persistence import FIELDS
+
+GOLDEN = Path(__file__).parent / "golden"
+LABELS = {
+    "int": np.array([-7, 3]),
+    "uint8": np.array([0, 255], dtype=np.uint8),
+    "uint64": np.array([2, 2**64 - 1], dtype=np.uint64),
+    "float": np.array([-1.0, 1.0]),
+    "float32": np.array([0.0, 2.0], dtype=np.float32),
+    "bool": np.array([False, True]),
+    "str": np.array(["ja", "nein, 身長"]),
+    "object": np.array(["", "ja"], dtype=object),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.mpboost"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A model with names and its parts as they are in the file."""
+    X, y = make_integers()
+    model = MPBoostClassifier(**SMALL).fit(pd.DataFrame(X, columns=list("abcde")), y)
+    path = tmp_path_factory.mktemp("saved") / "model"
+    save_model(model, path)
+    return read_container(path)
+
+
+def load_changed(saved, path, change):
+    """Load a file after a change of its header or arrays."""
+    header, arrays = json.loads(json.dumps(saved[0])), {name: array.copy() for name, array in saved[1].items()}
+    change(header, arrays)
+    write_container(path, header, arrays)
+    return load_model(path)
+
+
+def assert_same(model, loaded, X):
+    assert type(loaded) is type(model)
+    assert describe_model(loaded) == describe_model(model)
+    assert loaded.get_params() == model.get_params()
+    for method in ("predict", "predict_proba", "decision_function"):
+        before, after = getattr(model, method)(X), getattr(loaded, method)(X)
+        assert before.dtype == after.dtype
+        assert before.tolist() == after.tolist()
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_loaded_model_is_the_same_for_labels_of(path, labels):
+    X, y = make_integers()
+    model = MPBoostClassifier(**SMALL).fit(X, labels[y])
+    save_model(model, path)
+    assert_same(model, load_model(path), X)
+
+
+def test_loaded_model_is_the_same_with_names_and_missing_values(path):
+    X, y = make_integers()
+    X = pd.DataFrame(X, columns=["age", "größe", "", "5", "x" * 1000]).astype(float)
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    model = MPBoostClassifier(**SMALL).fit(X, y)
+    save_model(model, str(path))
+    assert_same(model, load_model(str(path)), X)
+    assert load_model(path).feature_names_in_.dtype == object
+    with pytest.raises(ValueError, match="feature names"):
+        load_model(path).predict(X[X.columns[::-1]])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"stopping": None, "max_samples": 300},  # no out-of-patch score
+        {"weighting": "hard_exponential", "learning_rate": 0.1, "importance": "permutation"},
+        {"max_depth": np.int64(2), "max_features": np.float32(0.5), "n_jobs": -1, "verbose": False},
+        {"n_estimators": 1, "min_samples_leaf": 200},  # a tree without splits
+        {"warm_start": True},
+    ],
+    ids=["no-oop", "other-loss", "numpy-parameters", "one-leaf", "warm-start"],
+)
+def test_loaded_model_is_the_same_with(path, parameters):
+    X, y = make_integers()
+    model = MPBoostClassifier(**{**SMALL, **parameters}).fit(X, y)
+    save_model(model, path)
+    assert_same(model, load_model(path), X)
+
+
+def test_loaded_model_owns_its_arrays(path):
+    X, y = make_integers()
+    save_model(MPBoostClassifier(**SMALL).fit(X, y), path)
+    loaded = load_model(path)
+    arrays = [value for value in vars(loaded).values() if isinstance(value, np.ndarray)]
+    assert len(arrays) == 7
+    assert all(array.flags.writeable for array in arrays)
+
+
+def test_loaded_model_can_be_saved_fitted_and_pickled(path):
+    X, y = make_integers()
+    model = MPBoostClassifier(**SMALL).fit(X, y)
+    save_model(model, path)
+    first = path.read_bytes()
+    loaded = load_model(path)
+    save_model(loaded, path)
+    assert path.read_bytes() == first
+    assert describe_model(loaded.fit(X, y)) == describe_model(model)
+    assert joblib.hash(loaded) == joblib.hash(load_model(path))
+
+
+def test_parameters_that_are_objects_become_none(path):
+    X, y = make_integers()
+    parameters = {**SMALL, "callbacks": [StopAt(5)], "random_state": np.random.RandomState(0)}
+    model = MPBoostClassifier(**parameters).fit(X, y)
+    save_model(model, path)
+    loaded = load_model(path)
+    assert loaded.callbacks is None
+    assert loaded.random_state is None
+    assert loaded.decision_function(X).tolist() == model.decision_function(X).tolist()
+
+
+def test_every_attribute_of_a_fit_has_a_field():
+    X, y = make_integers()
+    model = MPBoostClassifier(**SMALL).fit(pd.DataFrame(X, columns=list("abcde")), y)
+    assert set(vars(model)) - set(model.get_params()) == {field.attribute for field in FIELDS[MPBoostClassifier]}
+
+
+def test_save_refuses_a_model_that_is_not_fitted(path):
+    with pytest.raises(NotFittedError):
+        save_model(MPBoostClassifier(), path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), None, "model"], ids=str)
+def test_save_refuses_other_objects(path, model):
+    with pytest.raises(TypeError, match=r"Only MPBoostClassifier .* pickle or skops"):
+        save_model(model, path)
+
+
+def test_save_refuses_other_weak_learners(path):
+    X, y = make_integers()
+    model = MPBoostClassifier(DecisionTreeClassifier(max_depth=1), **SMALL).fit(X, y)
+    with pytest.raises(TypeError, match=r"estimator|pickle.*skops"):
+        save_model(model, path)
+    model.set_params(estimator=None)  # its learners are still what they are
+    with pytest.raises(TypeError, match=r"native trees.*pickle.*skops"):
+        save_model(model, path)
+    assert not path.exists()
+
+
+def test_save_refuses_a_model_that_would_not_load(path):
+    X, y = make_integers()
+    model = MPBoostClassifier(**SMALL).fit(X, y)
+    model.feature_importances_ = model.feature_importances_[:-1]
+    with pytest.raises(ValueError, match=r"cannot be saved.*feature_importances") as caught:
+        save_model(model, path)
+    assert not isinstance(caught.value, ModelFileError)
+    with pytest.raises(ValueError, match=r"cannot be saved.*max_bins"):
+        save_model(MPBoostClassifier(**SMALL).fit(X, y).set_params(max_bins=1000), path)
+    assert not path.exists()
+
+
+def test_load_names_the_file(path):
+    path.write_text("something else")
+    with pytest.raises(ModelFileError, match=r"model\.mpboost: this is not a model file"):
+        load_model(path)
+    assert issubclass(ModelFileError, ValueError)
+
+
+def set_value(name, value):
+    return lambda header, arrays: header["values"].__setitem__(name, value)
+
+
+def set_entry(name, place, value):
+    return lambda header, arrays: arrays[name].__setitem__(place, value)
+
+
+def set_array(name, array):
+    return lambda header, arrays: arrays.__setitem__(name, np.asarray(array))
+
+
+def swap(one, two):
+    return lambda header, arrays: arrays.update({one: arrays[two], two: arrays[one]})
+
+
+CHANGES = [
+    (lambda header, arrays: header.pop("estimator"), "keys"),
+    (lambda header, arrays: header.update(extra=1), "keys"),
+    (lambda header, arrays: header.update(version=1), "keys"),
+    (lambda header, arrays: header.update(values=[]), "keys"),
+    (lambda header, arrays: header.update(estimator="Unheard"), "Unheard.*upgrade"),
+    (lambda header, arrays: header["values"].pop("n_iter"), "n_iter is missing"),
+    (lambda header, arrays: arrays.pop("oop_scores"), "oop_scores is missing"),
+    (lambda header, arrays: arrays.pop("ensemble.splits"), "splits is missing"),
+    (lambda header, arrays: arrays.pop("feature_names_in.offsets"), "offsets is missing"),
+    (set_value("extra", 1), "extra is not known"),
+    (set_value("parameters.extra", 1), "extra is not known"),
+    (set_array("extra", [1]), "extra is not known"),
+    (set_value("parameters.max_bins", 256), "max_bins"),
+    (set_value("parameters.max_bins", {"float": "inf"}), "max_bins"),
+    (set_value("parameters.weighting", ["logistic"]), "weighting"),
+    (set_value("parameters.weighting", {"list": 1}), "missing"),
+    (set_value("parameters.weighting", {"code": "x"}), "cannot be understood"),
+    (set_value("n_iter", json.loads("[" * 400 + "]" * 400)), "nested too deeply"),
+    (set_value("parameters.estimator", "sklearn.svm.SVC"), "estimator"),
+    (set_value("n_iter", True), "type int"),
+    (set_value("n_iter", 25.0), "type int"),
+    (set_value("n_iter", 2**63), "train_scores has the size"),
+    (set_value("n_iter", 0), "at least 1"),
+    (set_value("best_iteration", 26), "at most 25"),
+    (set_value("best_iteration", -1), "at least 1"),
+    (set_value("n_features_in", 6), "feature_names_in has the size 5"),
+    (set_value("stop_reason", None), "type str"),
+    (set_value("oop_score", 2.0), "between 0 and 1"),
+    (set_value("oop_score", None), "type float"),
+    (set_value("tie_class", 2), "must be 0 or 1"),
+    (set_value("vote_weight", {"float": "nan"}), "positive"),
+    (set_array("classes", [1, 1]), "must ascend"),
+    (set_array("classes", [1.0, np.nan]), "must ascend"),
+    (set_array("classes", [0, 1, 2]), "size 3"),
+    (set_array("classes", np.array([[97], [0x110000]], dtype=np.uint32)), "not strings"),
+    (set_array("classes", np.empty((2, 0), dtype=np.uint32)), "not strings"),
+    (set_array("classes", np.array([[97], [98]], dtype=np.uint16)), "type uint16"),
+    (set_array("train_scores", np.zeros(25, dtype=np.float32)), "type float32"),
+    (set_array("train_scores", np.zeros((25, 1))), "2 dimensions"),
+    (set_entry("train_scores", 3, -0.1), "between 0 and 1"),
+    (set_entry("observation_probabilities", 3, np.nan), "between 0 and 1"),
+    (set_entry("feature_probabilities", 3, 1.1), "between 0 and 1"),
+    (set_entry("feature_importances", 0, -np.inf), "between 0 and 1"),
+    (set_entry("oop_decision_function", 0, np.inf), "finite"),
+    (swap("oop_decision_function", "feature_importances"), "size"),
+    (swap("feature_names_in.offsets", "ensemble.edge_offsets"), "feature_names_in.offsets must ascend"),
+    (set_entry("feature_names_in.offsets", 2, 2**62), "must ascend"),
+    (set_entry("feature_names_in.offsets", 2, -1), "must ascend"),
+    (set_entry("feature_names_in.text", 0, 0xFF), "UTF-8"),
+    (set_entry("ensemble.edges", 0, np.nan), "edges"),
+    (set_entry("ensemble.edge_offsets", 1, 2**62), "offsets"),
+    (set_entry("ensemble.leaf_values", 0, np.nan), "finite"),
+    (set_entry("ensemble.split_offsets", 1, -1), "valid trees"),
+    (set_entry("ensemble.splits", 0, 5), "valid trees"),  # a feature that there is not
+    (set_entry("ensemble.splits", 4, 0), "valid trees"),  # a split that is its own child
+    (set_entry("ensemble.splits", 12, 255), "valid trees"),  # the bin of missing values
+    (set_array("ensemble.splits", np.zeros(15, dtype=np.uint8)), "16 bytes"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES)
+def test_load_refuses(saved, path, change, message):
+    assert load_changed(saved, path, lambda header, arrays: None).n_iter_ == 25
+    with pytest.raises(ModelFileError, match=message):
+        load_changed(saved, path, change)
+
+
+def test_load_gives_a_parameter_that_is_newer_than_the_file_its_default(saved, path):
+    loaded = load_changed(saved, path, lambda header, arrays: header["values"].pop("parameters.max_features"))
+    assert loaded.max_features == "auto"
+
+
+def spend_header(header, arrays):
+    header["values"]["parameters.callbacks"] = [[]] * 900
+
+
+def spend_values(header, arrays):
+    Plain().write(parts := Parts(), "parameters.callbacks", ["Ā"] * 200_000)  # 11 bytes in the file, 90 in memory
+    header["values"] |= parts.values
+    arrays |= parts.arrays
+
+
+def spend_names(header, arrays):
+    n_features = 50_000
+    Strings(n_features).write(parts := Parts(), "feature_names_in", ["Ā"] * n_features)
+    header["values"]["n_features_in"] = n_features
+    arrays |= parts.arrays
+    for name in ("feature_probabilities", "feature_importances"):
+        arrays[name] = np.zeros(n_features)
+    offsets = arrays["ensemble.edge_offsets"]
+    arrays["ensemble.edge_offsets"] = np.append(offsets, np.full(n_features + 1 - len(offsets), offsets[-1]))
+
+
+@pytest.mark.parametrize("spend", [spend_header, spend_values, spend_names])
+def test_load_takes_little_memory_whatever_the_file_holds(saved, path, spend):
+    load_changed(saved, path, spend)
+    tracemalloc.start()
+    load_model(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 10 * path.stat().st_size + 2**20
+
+
+def pass_through(kind, value):
+    parts = Parts()
+    kind.write(parts, "name", value)
+    parts = Parts(json.loads(json.dumps(parts.values, allow_nan=False)), parts.arrays)
+    result = kind.read(parts, "name")
+    assert not parts.values
+    assert not parts.arrays
+    return result
+
+
+PLAIN_VALUES = [
+    *(None, True, 0, -(2**70), 0.1, -0.0, 1e308, math.inf, -math.inf, "", "\ud800é"),
+    *([], [1, 2.5, "a", None, True, "\ud800"], ["1", ""] * 5000, [[1, 2], []], [[]]),
+    *({}, {"a": 1}, {0: 0.5, 1: 2.0}, {"a": [1], "b": {"c": None}}, [{"x": 1}]),
+]
+
+
+@pytest.mark.parametrize("value", PLAIN_VALUES, ids=lambda value: repr(value)[:30].encode("ascii", "replace").decode())
+def test_plain_values_pass_through_a_file(value):
+    result = pass_through(Plain(), value)
+    assert repr(result) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [((1, 2), [1, 2]), (np.float32(0.5), 0.5), (np.array([1, 2]), [1, 2]), ([np.int8(3)], [3])],
+    ids=["tuple", "numpy-scalar", "array", "list-of-numpy"],
+)
+def test_plain_values_become_those_of_python(value, expected):
+    assert repr(pass_through(Plain(), value)) == repr(expected)
+
+
+def test_plain_values_may_be_nan():
+    assert math.isnan(pass_through(Plain(), math.nan))
+
+
+@pytest.mark.parametrize("value", [object(), {1}, 1j, [object()], {"a": b""}], ids=str)
+def test_plain_values_exclude_other_objects(value):
+    with pytest.raises(TypeError, match="pickle or skops"):
+        pass_through(Plain(), value)
+
+
+def test_lists_pass_through_a_file():
+    value = [None, ["a", "", 1, 2.5, True, None], [], None]
+    assert repr(pass_through(Lists(4), value)) == repr(value)
+
+
+def test_lists_refuse_entries_where_there_is_none():
+    parts = Parts()
+    Lists(2).write(parts, "name", [[1, 2], [3]])
+    parts.arrays["name.present"][0] = False
+    with pytest.raises(ModelFileError, match="where there should be none"):
+        Lists(2).read(parts, "name")
+
+
+@pytest.mark.parametrize("text", ["", "x", "b2", "n1", "ix", "f", "i" + "9" * 5000], ids=lambda text: text[:5])
+def test_values_refuse_what_means_nothing(text):
+    parts = Parts(
+        arrays={"name.text": np.frombuffer(text.encode(), np.uint8), "name.offsets": np.array([0, len(text)])}
+    )
+    with pytest.raises(ModelFileError, match="means nothing"):
+        Values(1).read(parts, "name")
+
+
+def test_labels_that_cannot_be_compared_are_refused():
+    parts = Parts()
+    Values(2).write(parts, "name", [1, "a"])
+    with pytest.raises(ModelFileError, match="cannot be compared"):
+        Labels(2).read(parts, "name")
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "datetime64[s]", "S3", np.longdouble], ids=str)
+def test_labels_of_other_types_are_refused_when_saving(dtype):
+    with pytest.raises(TypeError, match="pickle or skops"):
+        Labels(2).write(Parts(), "name", np.zeros(2, dtype=dtype))
+
+
+class Curve:
+    """Stands for an object of a model, without a way of its own to be pickled."""
+
+    def __init__(self, parameters):
+        self.parameters = parameters
+
+
+def test_state_keeps_objects():
+    kind = State(Curve, parameters=Array("float64", "n"))
+    assert pass_through(kind, Curve(np.array([1.0, 2.0]))).parameters.tolist() == [1.0, 2.0]
+
+
+def test_fields_are_called_as_in_python_without_underscores():
+    assert Field("_vote_weight", Plain()).name == "vote_weight"
+    assert Field("oop_scores_", Plain()).name == "oop_scores"
+
+
+@pytest.mark.parametrize("schema", range(1, SCHEMA + 1))
+def test_golden_file_loads_and_predicts_as_ever(schema):
+    model = load_model(GOLDEN / f"format-{schema}.mpboost")
+    expected = json.loads((GOLDEN / f"format-{schema}.json").read_text(encoding="utf-8"))
+    X = pd.DataFrame(expected["rows"], columns=expected["feature_names"], dtype=float)
+    assert model.predict(X).tolist() == expected["labels"]
+    assert model.decision_function(X).tolist() == expected["decisions"]
+    assert model.oop_score_ == expected["oop_score"]
