@@ -168,7 +168,17 @@ def find_categories(node: Rows, position: int, min_samples_leaf: int) -> Choice 
             score = float(as_double.score(*sums)[0])
             if best is None or score > best.score:
                 best = Choice(int(position), score, 0, missing_left, order[:k])
+    if best is not None:
+        best.score = adjust_score(best.score, node, len(set(x.tolist())))
     return best
+
+
+def adjust_score(score: float, node: Rows, k: int) -> float:
+    """Take off what k categories gain by chance, as the adjusted coefficient of determination does."""
+    impurity = float(node.positive) * float(node.weight - node.positive)
+    if k == node.size:
+        return 0.0
+    return max(0.0, 1 - (1 - score / impurity) * (node.size - 1) / (node.size - k)) * impurity
 
 
 def place_threshold(x: NDArray[np.uint8], weights: NDArray[np.int64], choice: Choice) -> NDArray[np.bool_]:

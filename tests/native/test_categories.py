@@ -93,6 +93,17 @@ def test_categories_of_equal_shares_are_taken_by_their_codes(kernels):
     assert read_sets(grown.tree)[0][[2, 5, 8]].tolist() == [True, False, False]
 
 
+def test_categories_of_one_row_each_lose_against_a_feature_that_tells_something(kernels):
+    # By its own rows alone a category per row is always right; the number is so for seven of eight.
+    codes = [np.arange(8), [0, 0, 0, 1, 1, 1, 1, 1]]
+    labels = [-1, -1, -1, -1, 1, 1, 1, 1]
+    splits, _, _ = grow_arrays(codes, labels, is_categorical=[True, False], max_depth=1)
+    assert splits["feature"].tolist() == [1]
+    splits, _, importances = grow_arrays(codes[:1], labels, is_categorical=[True])
+    assert len(splits) == 1
+    assert importances.tolist() == [0.0]
+
+
 @pytest.mark.parametrize("is_categorical", [[False, True], [True, False]])
 def test_numeric_features_win_ties_over_categories(kernels, is_categorical):
     splits, _, importances = grow_arrays([[0, 0, 1, 1]] * 2, [-1, -1, 1, 1], is_categorical=is_categorical)
