@@ -27,7 +27,7 @@ void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& c
   const std::uint8_t* column = lane_codes(lane, node);
   for (std::int32_t i = 0; i < node.size(); ++i) {
     const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
-    const std::int64_t weight = has_weights() ? weights_[static_cast<std::size_t>(node.begin + i)] : 1;
+    const std::int32_t weight = row_weight(node, i);
     Category& category = categories[code];
     category.code = code;
     category.n_rows += 1;
@@ -69,19 +69,19 @@ void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& c
   if (best.score > choice.score) choice = best;
 }
 
-// Categories that the node has not seen go with its larger part, and missing values too when none was seen.
+// Categories that the node has not seen go with its heavier part, and missing values too when none was seen.
 void TreeGrower::place_categories(const Node& node, Choice& choice) const {
   const std::uint8_t* column = lane_codes(choice.lane, node);
   CategorySet seen{};
-  std::int32_t n_left = 0;
+  std::int64_t left = 0;
   for (std::int32_t i = 0; i < node.size(); ++i) {
     const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
     insert(seen, code);
-    n_left += code == missing_code ? choice.missing_left : holds(choice.set, code);
+    left += (code == missing_code ? choice.missing_left : holds(choice.set, code)) ? row_weight(node, i) : 0;
   }
-  const bool larger_is_left = n_left > node.size() - n_left;
-  if (!holds(seen, missing_code)) choice.missing_left = larger_is_left;
-  for (int code = 0; code < missing_code && larger_is_left; ++code)
+  const bool heavier_is_left = left > node.weight() - left;
+  if (!holds(seen, missing_code)) choice.missing_left = heavier_is_left;
+  for (int code = 0; code < missing_code && heavier_is_left; ++code)
     if (!holds(seen, static_cast<std::uint8_t>(code))) insert(choice.set, static_cast<std::uint8_t>(code));
   if (choice.missing_left) insert(choice.set, missing_code);
 }

@@ -94,11 +94,11 @@ void TreeGrower::order_rows(const Minipatch& patch) {
   n_negative_ = static_cast<std::int32_t>(positives - order_.begin());
   weights_.clear();
   if (patch.weights.empty()) return;
-  const double scale = total_weight / std::accumulate(patch.weights.begin(), patch.weights.end(), 0.0);
+  const double sum = std::accumulate(patch.weights.begin(), patch.weights.end(), 0.0);
   for (const bool negative : {true, false})
     for (std::size_t i = 0; i < patch.rows.size(); ++i)
       if (is_negative(patch.rows[i]) == negative)
-        weights_.push_back(std::max(1, static_cast<std::int32_t>(std::lround(patch.weights[i] * scale))));
+        weights_.push_back(std::max(1, static_cast<std::int32_t>(std::lround(patch.weights[i] / sum * total_weight))));
   right_weights_.resize(weights_.size() + 1);
 }
 
@@ -178,15 +178,16 @@ GroupSplit TreeGrower::search_group(const Node& node, std::size_t group) {
 void TreeGrower::place_threshold(const Node& node, Choice& choice) const {
   const std::uint8_t* column = lane_codes(choice.lane, node);
   std::uint8_t next = missing_code;
-  std::int32_t n_left = 0, n_missing = 0;
+  std::int64_t left = 0;
+  bool has_missing = false;
   for (std::int32_t i = 0; i < node.size(); ++i) {
     const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
-    n_left += code <= choice.bin;
-    n_missing += code == missing_code;
+    left += code <= choice.bin ? row_weight(node, i) : 0;
+    has_missing |= code == missing_code;
     if (code > choice.bin) next = std::min(next, code);
   }
   choice.bin = next == missing_code ? max_value_bins - 1 : static_cast<std::uint8_t>((choice.bin + next) / 2);
-  if (n_missing == 0) choice.missing_left = n_left > node.size() - n_left;
+  if (!has_missing) choice.missing_left = left > node.weight() - left;
 }
 
 void TreeGrower::partition(const Node& node, const Choice& choice, Node& left, Node& right) {
@@ -199,8 +200,7 @@ void TreeGrower::partition(const Node& node, const Choice& choice, Node& left, N
                                                   : code <= choice.bin;
     goes_left_[static_cast<std::size_t>(i)] = goes_left;
     (i < node.n_negative ? left.n_negative : left.n_positive) += goes_left;
-    if (has_weights() && goes_left)
-      (i < node.n_negative ? left.negative : left.positive) += weights_[static_cast<std::size_t>(node.begin + i)];
+    if (has_weights() && goes_left) (i < node.n_negative ? left.negative : left.positive) += row_weight(node, i);
   }
   if (!has_weights()) left.negative = left.n_negative, left.positive = left.n_positive;
   right.n_negative = node.n_negative - left.n_negative;
@@ -234,7 +234,7 @@ void TreeGrower::move_rows(const Node& node) {
   std::int32_t* to_left = weights_.data() + node.begin;
   std::int32_t* to_right = right_weights_.data();
   for (std::int32_t i = 0; i < node.size(); ++i) {
-    const std::int32_t weight = weights_[static_cast<std::size_t>(node.begin + i)];
+    const std::int32_t weight = row_weight(node, i);
     *(goes_left_[static_cast<std::size_t>(i)] ? to_left : to_right)++ = weight;
   }
   std::copy(right_weights_.data(), to_right, to_left);

@@ -1,6 +1,4 @@
-"""Trees, done slowly: the twins of the native grower and of the native walks, and makers of things to compare on."""
-
-from dataclasses import dataclass
+"""Trees, walked slowly: the twins of the native walks and checks, and makers of things to compare on."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,101 +8,11 @@ from mpboost.ensemble import SPLIT_DTYPE
 
 MISSING = 255
 
-#: Scores of nodes of at most so many rows are computed in single precision.
-MAX_SINGLE_ROWS = 4096
+#: Category sets are rows of 256 flags, one for each code that may go left; these are none.
+NO_SETS = np.empty((0, 256), dtype=bool)
 
 
-@dataclass
-class NaiveTree:
-    """Splits as (feature, left, right, bin, missing_left) and leaf values, both in preorder."""
-
-    splits: list[tuple[int, int, int, int, int]]
-    leaf_values: list[float]
-    importances: NDArray[np.float64]
-
-
-def grow_tree(
-    codes: NDArray[np.uint8],
-    rows: NDArray[np.int64],
-    features: NDArray[np.int64],
-    labels: NDArray[np.int8],
-    *,
-    max_depth: int = 0,
-    min_samples_leaf: int = 1,
-    tie_value: float = 1.0,
-) -> NaiveTree:
-    """Grow a tree on a minipatch of codes of shape (n_columns, n_rows)."""
-    tree = NaiveTree([], [], np.zeros(len(features)))
-
-    def grow(rows: NDArray[np.int64], depth: int) -> int:
-        y = labels[rows]
-        n, n_positive = len(rows), int(np.sum(y > 0))
-        best = None
-        if 0 < n_positive < n and not (0 < max_depth <= depth):
-            best = find_split(codes[np.ix_(features, rows)], y, min_samples_leaf)
-        if best is None:
-            balance = 2 * n_positive - n
-            tree.leaf_values.append(float(np.sign(balance)) if balance else tie_value)
-            return ~(len(tree.leaf_values) - 1)
-        position, b, missing_left, score = best
-        x = codes[features[position], rows]
-        b, missing_left = place_threshold(x, b, missing_left)
-        goes_left = np.where(x == MISSING, bool(missing_left), x <= b)
-        tree.importances[position] += score / n
-        index = len(tree.splits)
-        tree.splits.append(None)  # children come after their parent and need its number
-        left = grow(rows[goes_left], depth + 1)
-        right = grow(rows[~goes_left], depth + 1)
-        tree.splits[index] = (int(features[position]), left, right, b, missing_left)
-        return index
-
-    grow(np.asarray(rows), 0)
-    total = tree.importances.sum()
-    if total > 0:
-        tree.importances /= total
-    return tree
-
-
-def find_split(x: NDArray[np.uint8], y: NDArray[np.int8], min_samples_leaf: int) -> tuple[int, int, int, float] | None:
-    """Find the best (feature, bin, missing_left, score) of the rows of a node, or None; x has a row per feature.
-
-    The score is D^2 / (left * right), where D = left_positive * n - left * positive. All codes of values that occur are
-    tried, with missing values on the right and on the left. Ties go to the first feature, bin and side.
-    """
-    m, n = x.shape
-    real = np.float32 if n <= MAX_SINGLE_ROWS else np.float64
-    flat = x + 256 * np.arange(m)[:, None]
-    counts = np.bincount(flat.ravel(), minlength=256 * m).reshape(m, 256)
-    positive_counts = np.bincount(flat[:, y > 0].ravel(), minlength=256 * m).reshape(m, 256)
-
-    # [feature, bin, missing_left]: the order in which the first of several best ones wins.
-    sides = np.array([0, 1])
-    left = np.cumsum(counts[:, :MISSING], axis=1)[:, :, None] + counts[:, MISSING, None, None] * sides
-    left_positive = (
-        np.cumsum(positive_counts[:, :MISSING], axis=1)[:, :, None] + positive_counts[:, MISSING, None, None] * sides
-    )
-    right = n - left
-    occurs = counts[:, :MISSING, None] > 0
-    allowed = occurs & (left >= max(1, min_samples_leaf)) & (right >= max(1, min_samples_leaf))
-    if not allowed.any():
-        return None
-    D = (left_positive * n - left * int(np.sum(y > 0))).astype(real)
-    score = np.where(allowed, D * D / np.maximum(left * right, 1).astype(real), real(-1))
-    best = np.unravel_index(np.argmax(score), score.shape)
-    return int(best[0]), int(best[1]), int(best[2]), float(score[best])
-
-
-def place_threshold(x: NDArray[np.uint8], b: int, missing_left: int) -> tuple[int, int]:
-    """Move a threshold half-way to the next code of the node; send missing values that it never saw to the majority."""
-    values = x[x != MISSING]
-    above = values[values > b]
-    n_left = int(np.sum(values <= b))
-    if len(values) == len(x):
-        missing_left = int(n_left > len(x) - n_left)
-    return (b + int(above.min())) // 2 if len(above) else 254, missing_left
-
-
-def find_leaves(splits: NDArray, codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+def find_leaves(splits: NDArray, codes: NDArray[np.uint8], sets: NDArray[np.bool_] = NO_SETS) -> NDArray[np.int64]:
     """Find the leaf of each row by walking down from the root; codes have shape (n_columns, n_rows)."""
     n_rows = codes.shape[1]
     node = np.full(n_rows, 0 if len(splits) else ~0)
@@ -113,18 +21,25 @@ def find_leaves(splits: NDArray, codes: NDArray[np.uint8]) -> NDArray[np.int64]:
         split = splits[node[rows]]
         code = codes[split["feature"], rows]
         goes_left = np.where(code == MISSING, split["missing_left"] == 1, code <= split["bin"])
+        is_set = split["categories"] >= 0
+        goes_left[is_set] = sets[split["categories"][is_set], code[is_set]]
         node[rows] = np.where(goes_left, split["left"], split["right"])
     return ~node
 
 
-def find_votes(splits: NDArray, leaf_values: NDArray[np.float64], codes: NDArray[np.uint8]) -> NDArray[np.int8]:
+def find_votes(
+    splits: NDArray, leaf_values: NDArray[np.float64], codes: NDArray[np.uint8], sets: NDArray[np.bool_] = NO_SETS
+) -> NDArray[np.int8]:
     """Vote +1 where the value of a row's leaf is positive, else -1."""
-    return np.where(leaf_values[find_leaves(splits, codes)] > 0, 1, -1).astype(np.int8)
+    return np.where(leaf_values[find_leaves(splits, codes, sets)] > 0, 1, -1).astype(np.int8)
 
 
-def is_valid_tree(splits: NDArray, n_leaves: int, n_features: int) -> bool:
-    """Whether splits make one tree whose splits and leaves are numbered in preorder, all fields in range."""
-    if n_leaves != len(splits) + 1:
+def is_valid_tree(splits: NDArray, n_leaves: int, n_features: int, sets: NDArray[np.bool_] = NO_SETS) -> bool:
+    """Whether splits make one tree whose splits, leaves and sets are numbered in preorder, all fields in range."""
+    categorical = splits[splits["categories"] != -1]
+    if n_leaves != len(splits) + 1 or categorical["categories"].tolist() != list(range(len(sets))):
+        return False
+    if (sets[:, MISSING] != categorical["missing_left"]).any():
         return False
     fields_in_range = (
         (splits["feature"] >= 0)
@@ -173,12 +88,29 @@ def read_splits(tree_or_forest: _native.Tree | _native.Forest) -> NDArray:
     return np.frombuffer(tree_or_forest.splits.tobytes(), dtype=SPLIT_DTYPE)
 
 
-def make_random_splits(rng: np.random.Generator, n_splits: int, n_features: int, shape: str = "random") -> NDArray:
-    """Make the splits of a tree: of a random shape, or a chain in which one child of each split is a leaf."""
+def read_sets(tree_or_forest: _native.Tree | _native.Forest) -> NDArray[np.bool_]:
+    """Read category sets as flags."""
+    return np.unpackbits(tree_or_forest.category_sets.reshape(-1, 32), axis=1, bitorder="little").astype(bool)
+
+
+def pack_sets(sets: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Turn flags into the bytes of category sets."""
+    return np.packbits(sets, axis=1, bitorder="little").ravel()
+
+
+def make_random_splits(
+    rng: np.random.Generator, n_splits: int, n_features: int, shape: str = "random", categorical: float = 0.0
+) -> NDArray:
+    """Make the splits of a tree: of a random shape, or a chain in which one child of each split is a leaf.
+
+    A share of them have category sets, which are still to be made.
+    """
     splits = np.zeros(n_splits, dtype=SPLIT_DTYPE)
     splits["feature"] = rng.integers(n_features, size=n_splits)
     splits["bin"] = rng.integers(255, size=n_splits)
     splits["missing_left"] = rng.integers(2, size=n_splits)
+    is_set = rng.random(n_splits) < categorical
+    splits["categories"] = np.where(is_set, np.cumsum(is_set) - 1, -1)
     next_split, next_leaf = 0, 0
     pending = [(n_splits, None, "")]  # splits of the subtree, and where to write its number
     while pending:
@@ -195,7 +127,17 @@ def make_random_splits(rng: np.random.Generator, n_splits: int, n_features: int,
     return splits
 
 
-def make_tree(splits: NDArray, leaf_values: NDArray[np.float64], n_features: int) -> _native.Tree:
+def make_random_sets(rng: np.random.Generator, splits: NDArray) -> NDArray[np.bool_]:
+    """Make the category sets of splits, in their order, so that missing values go where the splits say."""
+    categorical = splits[splits["categories"] >= 0]
+    sets = rng.random((len(categorical), 256)) < 0.5
+    sets[:, MISSING] = categorical["missing_left"]
+    return sets
+
+
+def make_tree(
+    splits: NDArray, leaf_values: NDArray[np.float64], n_features: int, sets: NDArray[np.bool_] = NO_SETS
+) -> _native.Tree:
     """Make a native tree of its arrays."""
-    forest = _native.Forest(splits.view(np.uint8), leaf_values, np.array([0, len(splits)]), n_features)
-    return forest.tree(0)
+    offsets = np.array([0, len(splits)])
+    return _native.Forest(splits.view(np.uint8), leaf_values, offsets, pack_sets(sets), n_features).tree(0)

@@ -5,7 +5,16 @@ import pytest
 
 from mpboost import _native
 
-from .naive_tree import as_columns, find_leaves, find_votes, make_random_codes, make_random_splits, make_tree
+from .naive_tree import (
+    NO_SETS,
+    as_columns,
+    find_leaves,
+    find_votes,
+    make_random_codes,
+    make_random_sets,
+    make_random_splits,
+    make_tree,
+)
 
 N_FEATURES = 9
 
@@ -14,15 +23,15 @@ def make_leaf_values(rng, n_leaves):
     return rng.choice([-1.0, 1.0], n_leaves)
 
 
-def assert_walks_agree(splits, leaf_values, codes, threads):
-    tree = make_tree(splits, leaf_values, N_FEATURES)
+def assert_walks_agree(splits, leaf_values, codes, threads, sets=NO_SETS):
+    tree = make_tree(splits, leaf_values, N_FEATURES, sets)
     columns, n_rows = as_columns(codes), codes.shape[1]
     leaves = np.full(n_rows, -1, dtype=np.int32)
     tree.apply_leaves(columns, leaves, threads)
-    np.testing.assert_array_equal(leaves, find_leaves(splits, codes))
+    np.testing.assert_array_equal(leaves, find_leaves(splits, codes, sets))
     votes = np.zeros(n_rows, dtype=np.int8)
     tree.apply_votes(columns, votes, threads)
-    np.testing.assert_array_equal(votes, find_votes(splits, leaf_values, codes))
+    np.testing.assert_array_equal(votes, find_votes(splits, leaf_values, codes, sets))
 
 
 @pytest.mark.parametrize("n_splits", [0, 1, 2, 15, 17, 31, 33, 300, 3000])
@@ -31,6 +40,17 @@ def test_apply_matches_naive_walk(kernels, threads, n_rows, n_splits):
     rng = np.random.default_rng(n_rows + n_splits)
     splits = make_random_splits(rng, n_splits, N_FEATURES)
     assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), make_random_codes(rng, N_FEATURES, n_rows), threads)
+
+
+@pytest.mark.parametrize("n_splits", [1, 2, 31, 33, 300, 3000])
+@pytest.mark.parametrize("categorical", [0.3, 1.0])
+@pytest.mark.parametrize(("n_rows", "missing"), [(1, 0.0), (65, 0.5), (127, 0.0), (1000, 0.15), (1000, 0.0)])
+def test_apply_matches_naive_walk_over_categories(kernels, threads, n_rows, missing, categorical, n_splits):
+    rng = np.random.default_rng(n_rows + n_splits)
+    splits = make_random_splits(rng, n_splits, N_FEATURES, categorical=categorical)
+    sets = make_random_sets(rng, splits)
+    codes = make_random_codes(rng, N_FEATURES, n_rows, missing)
+    assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), codes, threads, sets)
 
 
 @pytest.mark.parametrize("n_splits", [0, 7, 300])
@@ -75,6 +95,17 @@ def test_apply_compares_every_code_with_the_bin(kernels, threads, b, missing_lef
     leaves = np.empty(256, dtype=np.int32)
     make_tree(splits, np.array([1.0, -1.0]), 1).apply_leaves(as_columns(codes), leaves, threads)
     assert leaves.tolist() == [int(code > b) for code in range(255)] + [1 - missing_left]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_apply_looks_every_code_up_in_the_set(kernels, threads, seed):
+    rng = np.random.default_rng(seed)
+    splits = make_random_splits(rng, 1, 1, categorical=1.0)
+    sets = make_random_sets(rng, splits)
+    leaves = np.empty(256, dtype=np.int32)
+    codes = rng.permutation(256).astype(np.uint8)
+    make_tree(splits, np.array([1.0, -1.0]), 1, sets).apply_leaves(as_columns(codes[None]), leaves, threads)
+    assert leaves.tolist() == [int(not sets[0, code]) for code in codes]
 
 
 @pytest.mark.parametrize(
@@ -134,3 +165,40 @@ def test_apply_leaves_rejects_outputs_that_it_cannot_write(threads, out):
     tree = make_tree(make_random_splits(np.random.default_rng(0), 0, 1), np.ones(1), 1)
     with pytest.raises(TypeError):
         tree.apply_leaves(as_columns(np.zeros((1, 100), dtype=np.uint8)), out, threads)
+
+
+def test_tree_names_the_features_that_it_uses():
+    splits = make_random_splits(np.random.default_rng(0), 4, 9)
+    splits["feature"] = [7, 2, 7, 0]
+    assert make_tree(splits, np.ones(5), 9).features.tolist() == [0, 2, 7]
+    assert make_tree(splits[:0], np.ones(1), 9).features.tolist() == []
+
+
+def test_tree_with_other_features_walks_as_the_columns_it_was_made_for(kernels, threads):
+    rng = np.random.default_rng(0)
+    splits = make_random_splits(rng, 40, 4, categorical=0.4)
+    tree = make_tree(splits, make_leaf_values(rng, 41), 4, make_random_sets(rng, splits))
+    codes = make_random_codes(rng, N_FEATURES, 300)
+    features = np.array([8, 0, 3, 5])
+    renamed = tree.with_features(features)
+    picked, whole = np.empty(300, dtype=np.int32), np.empty(300, dtype=np.int32)
+    tree.apply_leaves(as_columns(codes[features]), picked, threads)
+    renamed.apply_leaves(as_columns(codes), whole, threads)
+    np.testing.assert_array_equal(whole, picked)
+    np.testing.assert_array_equal(tree.splits, splits.view(np.uint8))  # the tree itself stays as it was
+    assert renamed.features.tolist() == sorted(features)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        pytest.param([0, 1], "column that does not exist", id="few"),
+        pytest.param([0, 1, -1], "numbers below", id="negative"),
+        pytest.param([0, 1, 2**31], "numbers below", id="too large"),
+    ],
+)
+def test_tree_rejects_wrong_features(features, message):
+    splits = make_random_splits(np.random.default_rng(0), 1, 3)
+    splits["feature"] = 2
+    with pytest.raises(ValueError, match=message):
+        make_tree(splits, np.ones(2), 3).with_features(np.array(features))

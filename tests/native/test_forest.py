@@ -11,8 +11,11 @@ from .naive_tree import (
     find_votes,
     is_valid_tree,
     make_random_codes,
+    make_random_sets,
     make_random_splits,
     make_tree,
+    pack_sets,
+    read_sets,
     read_splits,
 )
 
@@ -21,22 +24,40 @@ SIZES = (0, 1, 5, 40, 0, 200, 17)
 
 
 def make_arrays(seed=0, sizes=SIZES):
+    """Make splits, leaf values, offsets and category sets of some trees."""
     rng = np.random.default_rng(seed)
-    trees = [make_random_splits(rng, size, N_FEATURES) for size in sizes]
+    trees = [make_random_splits(rng, size, N_FEATURES, categorical=0.4) for size in sizes]
     splits = np.concatenate([np.empty(0, dtype=SPLIT_DTYPE), *trees])
     leaf_values = rng.choice([-1.0, 1.0], len(splits) + len(sizes))
-    return splits, leaf_values, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return splits, leaf_values, offsets, make_random_sets(rng, splits)
 
 
-def make_forest(splits, leaf_values, offsets, n_features=N_FEATURES):
-    return _native.Forest(splits.view(np.uint8), leaf_values, offsets, n_features)
+def make_forest(splits, leaf_values, offsets, sets, n_features=N_FEATURES):
+    return _native.Forest(splits.view(np.uint8), leaf_values, offsets, pack_sets(sets), n_features)
 
 
-def sum_votes(splits, leaf_values, offsets, codes, trees):
+def read_arrays(forest):
+    return read_splits(forest), forest.leaf_values, forest.split_offsets, read_sets(forest)
+
+
+def take_tree(t, splits, leaf_values, offsets, sets):
+    """Give the splits, leaf values and category sets of a tree."""
+    begin, end = offsets[t], offsets[t + 1]
+    set_begin, set_end = (np.sum(splits["categories"][:k] >= 0) for k in (begin, end))
+    return splits[begin:end], leaf_values[begin + t : end + t + 1], sets[set_begin:set_end]
+
+
+def assert_equal_arrays(ones, others):
+    for one, other in zip(ones, others, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def sum_votes(arrays, codes, trees):
     total = np.zeros(codes.shape[1], dtype=np.int32)
     for t in trees:
-        begin, end = offsets[t], offsets[t + 1]
-        total += find_votes(splits[begin:end], leaf_values[begin + t : end + t + 1], codes)
+        splits, leaf_values, sets = take_tree(t, *arrays)
+        total += find_votes(splits, leaf_values, codes, sets)
     return total
 
 
@@ -45,7 +66,7 @@ def test_forest_adds_the_votes_of_all_trees(kernels, threads, n_rows):
     rng = np.random.default_rng(0)
     arrays, codes = make_arrays(), make_random_codes(rng, N_FEATURES, n_rows)
     total = rng.integers(-50, 50, n_rows).astype(np.int32)
-    expected = total + sum_votes(*arrays, codes, range(len(SIZES)))
+    expected = total + sum_votes(arrays, codes, range(len(SIZES)))
     make_forest(*arrays).add_votes(as_columns(codes), 0, len(SIZES), total, threads)
     np.testing.assert_array_equal(total, expected)
 
@@ -55,7 +76,7 @@ def test_forest_votes_are_the_same_for_any_number_of_threads(kernels, n_threads)
     arrays, codes = make_arrays(), make_random_codes(np.random.default_rng(0), N_FEATURES, 40_000)
     total = np.zeros(40_000, dtype=np.int32)
     make_forest(*arrays).add_votes(as_columns(codes), 0, len(SIZES), total, _native.Threads(n_threads))
-    np.testing.assert_array_equal(total, sum_votes(*arrays, codes, range(len(SIZES))))
+    np.testing.assert_array_equal(total, sum_votes(arrays, codes, range(len(SIZES))))
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 0), (0, 1), (2, 5), (6, 7), (7, 7)])
@@ -63,7 +84,7 @@ def test_forest_adds_the_votes_of_some_trees(kernels, threads, begin, end):
     arrays, codes = make_arrays(), make_random_codes(np.random.default_rng(0), N_FEATURES, 100)
     total = np.zeros(100, dtype=np.int32)
     make_forest(*arrays).add_votes(as_columns(codes), begin, end, total, threads)
-    np.testing.assert_array_equal(total, sum_votes(*arrays, codes, range(begin, end)))
+    np.testing.assert_array_equal(total, sum_votes(arrays, codes, range(begin, end)))
 
 
 @pytest.mark.parametrize(
@@ -84,43 +105,41 @@ def test_forest_rejects_wrong_arguments(threads, begin, end, n_entries, n_column
 
 
 def test_forest_round_trips_through_its_arrays():
-    splits, leaf_values, offsets = make_arrays()
-    forest = make_forest(splits, leaf_values, offsets)
+    arrays = make_arrays()
+    forest = make_forest(*arrays)
     assert len(forest) == len(SIZES)
-    np.testing.assert_array_equal(read_splits(forest), splits)
-    np.testing.assert_array_equal(forest.leaf_values, leaf_values)
-    np.testing.assert_array_equal(forest.split_offsets, offsets)
+    assert len(forest.category_sets) > 0
+    assert_equal_arrays(read_arrays(forest), arrays)
 
 
 def test_forest_is_built_tree_by_tree():
-    splits, leaf_values, offsets = make_arrays()
-    whole, grown = make_forest(splits, leaf_values, offsets), _native.Forest()
+    arrays = make_arrays()
+    whole, grown = make_forest(*arrays), _native.Forest()
     assert len(grown) == 0
     for t in range(len(SIZES)):
         grown.append(whole.tree(t))
     assert len(grown) == len(SIZES)
-    np.testing.assert_array_equal(read_splits(grown), splits)
-    np.testing.assert_array_equal(grown.leaf_values, leaf_values)
-    np.testing.assert_array_equal(grown.split_offsets, offsets)
+    assert_equal_arrays(read_arrays(grown), arrays)
 
 
 def test_forest_gives_each_tree():
-    splits, leaf_values, offsets = make_arrays()
-    forest = make_forest(splits, leaf_values, offsets)
+    arrays = make_arrays()
+    forest = make_forest(*arrays)
     for t in range(len(SIZES)):
-        begin, end = offsets[t], offsets[t + 1]
-        np.testing.assert_array_equal(read_splits(forest.tree(t)), splits[begin:end])
-        np.testing.assert_array_equal(forest.tree(t).leaf_values, leaf_values[begin + t : end + t + 1])
+        tree = forest.tree(t)
+        assert_equal_arrays((read_splits(tree), tree.leaf_values, read_sets(tree)), take_tree(t, *arrays))
 
 
 @pytest.mark.parametrize("n_trees", range(len(SIZES) + 1))
 def test_forest_is_cut_to_its_first_trees(n_trees):
-    splits, leaf_values, offsets = make_arrays()
-    first = make_forest(splits, leaf_values, offsets).first(n_trees)
+    splits, leaf_values, offsets, sets = make_arrays()
+    first = make_forest(splits, leaf_values, offsets, sets).first(n_trees)
+    splits = splits[: offsets[n_trees]]
+    sets = sets[: np.sum(splits["categories"] >= 0)]
     assert len(first) == n_trees
-    np.testing.assert_array_equal(read_splits(first), splits[: offsets[n_trees]])
-    np.testing.assert_array_equal(first.leaf_values, leaf_values[: offsets[n_trees] + n_trees])
-    np.testing.assert_array_equal(first.split_offsets, offsets[: n_trees + 1])
+    assert_equal_arrays(
+        read_arrays(first), (splits, leaf_values[: len(splits) + n_trees], offsets[: n_trees + 1], sets)
+    )
 
 
 @pytest.mark.parametrize("index", [-1, 7, 2**62])
@@ -134,17 +153,18 @@ def test_forest_rejects_numbers_of_trees_that_it_lacks(index):
 
 def test_forest_of_no_trees_takes_its_own_arrays():
     empty = _native.Forest()
-    assert len(_native.Forest(empty.splits, empty.leaf_values, empty.split_offsets, 0)) == 0
+    assert len(_native.Forest(empty.splits, empty.leaf_values, empty.split_offsets, empty.category_sets, 0)) == 0
 
 
-# A tree of three splits: 0 has the splits 1 and 2 below it, and these have two leaves each.
+# A tree of four splits: 0 has the splits 1 and 2 below it, and 2 the split 3; 1 and 3 are of categories.
 #      0
 #    1   2
-#   a b c d
+#   a b 3 e
+#      c d
 @pytest.mark.parametrize(
     ("split", "field", "value"),
     [
-        pytest.param(0, "left", 3, id="child beyond the splits"),
+        pytest.param(0, "left", 4, id="child beyond the splits"),
         pytest.param(0, "left", 2**31 - 1, id="child far beyond the splits"),
         pytest.param(0, "left", 2, id="left child is the right one"),
         pytest.param(0, "right", 1, id="right child is the left one"),
@@ -154,40 +174,58 @@ def test_forest_of_no_trees_takes_its_own_arrays():
         pytest.param(0, "right", ~2, id="split that nobody reaches"),
         pytest.param(1, "left", ~1, id="leaves out of order"),
         pytest.param(1, "right", ~0, id="one leaf twice"),
-        pytest.param(2, "right", ~4, id="leaf beyond the leaves"),
+        pytest.param(2, "right", ~5, id="leaf beyond the leaves"),
         pytest.param(2, "right", -(2**31), id="leaf far beyond the leaves"),
         pytest.param(1, "feature", -1, id="negative feature"),
         pytest.param(1, "feature", 6, id="feature beyond the features"),
         pytest.param(1, "feature", 2**31 - 1, id="feature far beyond the features"),
-        pytest.param(1, "bin", 255, id="bin of missing values"),
-        pytest.param(1, "missing_left", 2, id="side that is neither"),
+        pytest.param(0, "bin", 255, id="bin of missing values"),
+        pytest.param(1, "bin", 255, id="bin of missing values beside categories"),
+        pytest.param(0, "missing_left", 2, id="side that is neither"),
+        pytest.param(1, "categories", 1, id="set that is not the next"),
+        pytest.param(3, "categories", 0, id="one set twice"),
+        pytest.param(3, "categories", 2, id="set beyond the sets"),
+        pytest.param(3, "categories", 2**31 - 1, id="set far beyond the sets"),
+        pytest.param(3, "categories", -1, id="set that nobody uses"),
+        pytest.param(3, "categories", -2, id="neither a set nor none"),
+        pytest.param(0, "categories", -2, id="neither none nor a set"),
+        pytest.param(0, "categories", -(2**31), id="far from none"),
+        pytest.param(0, "categories", 0, id="set of another split"),
+        pytest.param(1, "missing_left", 0, id="missing values right, but in the set"),
+        pytest.param(3, "missing_left", 1, id="missing values left, but not in the set"),
+        pytest.param(1, "missing_left", 255, id="missing values in the set, but side that is neither"),
     ],
 )
 def test_forest_rejects_wrong_splits(split, field, value):
     splits = np.array(
-        [(0, 1, 2, 9, 0, 0), (1, ~0, ~1, 9, 1, 0), (5, ~2, ~3, 254, 0, 0)],
+        [(0, 1, 2, -1, 9, 0, 0), (1, ~0, ~1, 0, 0, 1, 0), (5, 3, ~4, -1, 254, 0, 0), (5, ~2, ~3, 1, 0, 0, 0)],
         dtype=SPLIT_DTYPE,
     )
-    make_forest(splits, np.ones(4), np.array([0, 3]))
+    arrays = splits, np.ones(5), np.array([0, 4]), make_random_sets(np.random.default_rng(0), splits)
+    make_forest(*arrays)
     splits[split][field] = value
     with pytest.raises(ValueError, match="valid trees"):
-        make_forest(splits, np.ones(4), np.array([0, 3]))
+        make_forest(*arrays)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(lambda s, v, o: (s[:-1], v, o), id="a split less"),
-        pytest.param(lambda s, v, o: (s, v[:-1], o), id="a leaf less"),
-        pytest.param(lambda s, v, o: (s, np.append(v, 1.0), o), id="a leaf more"),
-        pytest.param(lambda s, v, o: (s, v, o[:-1]), id="an offset less"),
-        pytest.param(lambda s, v, o: (s, v, o[1:]), id="no offset of the first tree"),
-        pytest.param(lambda s, v, o: (s, v, o[:0]), id="no offsets"),
-        pytest.param(lambda s, v, o: (s, v, o[::-1].copy()), id="offsets backwards"),
-        pytest.param(lambda s, v, o: (s, v, np.where(o == o[3], -1, o)), id="negative offset"),
-        pytest.param(lambda s, v, o: (s, v, np.where(o == o[3], 2**62, o)), id="huge offset"),
-        pytest.param(lambda s, v, o: (s, v, np.where(o == o[3], o + 1, o)), id="offset inside a tree"),
-        pytest.param(lambda s, v, o: (s[::-1].copy(), v, o), id="splits backwards"),
+        pytest.param(lambda s, v, o, c: (s[:-1], v, o, c), id="a split less"),
+        pytest.param(lambda s, v, o, c: (s, v[:-1], o, c), id="a leaf less"),
+        pytest.param(lambda s, v, o, c: (s, np.append(v, 1.0), o, c), id="a leaf more"),
+        pytest.param(lambda s, v, o, c: (s, v, o[:-1], c), id="an offset less"),
+        pytest.param(lambda s, v, o, c: (s, v, o[1:], c), id="no offset of the first tree"),
+        pytest.param(lambda s, v, o, c: (s, v, o[:0], c), id="no offsets"),
+        pytest.param(lambda s, v, o, c: (s, v, o[::-1].copy(), c), id="offsets backwards"),
+        pytest.param(lambda s, v, o, c: (s, v, np.where(o == o[3], -1, o), c), id="negative offset"),
+        pytest.param(lambda s, v, o, c: (s, v, np.where(o == o[3], 2**62, o), c), id="huge offset"),
+        pytest.param(lambda s, v, o, c: (s, v, np.where(o == o[3], o + 1, o), c), id="offset inside a tree"),
+        pytest.param(lambda s, v, o, c: (s[::-1].copy(), v, o, c), id="splits backwards"),
+        pytest.param(lambda s, v, o, c: (s, v, o, c[:-1]), id="a set less"),
+        pytest.param(lambda s, v, o, c: (s, v, o, np.vstack([c, c[:1]])), id="a set more"),
+        pytest.param(lambda s, v, o, c: (s, v, o, c[:0]), id="no sets"),
+        pytest.param(lambda s, v, o, c: (s, v, o, c ^ (np.arange(256) == 255)), id="all missing values elsewhere"),
     ],
 )
 def test_forest_rejects_arrays_that_do_not_match(change):
@@ -195,10 +233,14 @@ def test_forest_rejects_arrays_that_do_not_match(change):
         make_forest(*change(*make_arrays()))
 
 
-def test_forest_rejects_splits_of_other_sizes():
-    splits, leaf_values, offsets = make_arrays()
-    with pytest.raises(ValueError, match="16 bytes"):
-        _native.Forest(splits.view(np.uint8)[:-1], leaf_values, offsets, N_FEATURES)
+@pytest.mark.parametrize("which", ["splits", "sets"])
+@pytest.mark.parametrize("n_lost", [1, 16])
+def test_forest_rejects_records_of_other_sizes(which, n_lost):
+    splits, leaf_values, offsets, sets = make_arrays()
+    records = {"splits": splits.view(np.uint8), "sets": pack_sets(sets)}
+    records[which] = records[which][:-n_lost]
+    with pytest.raises(ValueError, match="20 bytes each and category sets 32"):
+        _native.Forest(records["splits"], leaf_values, offsets, records["sets"], N_FEATURES)
 
 
 @pytest.mark.parametrize("n_features", [-1, 0, 5])
@@ -207,13 +249,13 @@ def test_forest_rejects_trees_of_more_features(n_features):
         make_forest(*make_arrays(), n_features=n_features)
 
 
-def mutate(rng, splits, leaf_values, offsets):
-    """Damage arrays in one to three places: a byte, a field, an exchange of fields or an offset."""
-    splits, leaf_values, offsets = splits.copy(), leaf_values.copy(), offsets.copy()
+def mutate(rng, splits, leaf_values, offsets, sets):
+    """Damage arrays in one to three places: a byte, a field, an exchange of fields or sets, an offset or a flag."""
+    splits, leaf_values, offsets, sets = splits.copy(), leaf_values.copy(), offsets.copy(), sets.copy()
     for _ in range(rng.integers(1, 4)):
-        kind = rng.integers(6)
+        kind = rng.integers(9)
         a, b = rng.integers(len(splits), size=2)
-        field = rng.choice(["feature", "left", "right", "bin", "missing_left"])
+        field = rng.choice(["feature", "left", "right", "categories", "bin", "missing_left"])
         if kind == 0:
             splits.view(np.uint8)[rng.integers(splits.nbytes)] = rng.integers(256)
         elif kind == 1:
@@ -225,22 +267,28 @@ def mutate(rng, splits, leaf_values, offsets):
             splits["left"][a], splits["right"][a] = splits["right"][a], splits["left"][a]
         elif kind == 4:
             offsets[rng.integers(len(offsets))] += rng.integers(-2, 3)
-        else:
+        elif kind == 5:
             child = splits[a][rng.choice(["left", "right"])]
             splits[b][rng.choice(["left", "right"])] = child
-    return splits, leaf_values, offsets
+        elif kind == 6:
+            sets[rng.integers(len(sets)), rng.choice([0, 7, 100, 254, 255])] ^= True
+        elif kind == 7:
+            sets = sets[rng.permutation(len(sets))]
+        else:
+            sets = sets[rng.integers(len(sets), size=len(sets) + rng.integers(-1, 2))]
+            if not len(sets):
+                return splits, leaf_values, offsets, sets
+    return splits, leaf_values, offsets, sets
 
 
-def describes_trees(splits, leaf_values, offsets):
+def describes_trees(splits, leaf_values, offsets, sets):
     if offsets[0] != 0 or offsets[-1] != len(splits) or (np.diff(offsets) < 0).any():
         return False
-    sizes = np.diff(offsets)
-    if len(leaf_values) != len(splits) + len(sizes):
+    arrays = splits, leaf_values, offsets, sets
+    if len(leaf_values) != len(splits) + len(offsets) - 1 or np.sum(splits["categories"] >= 0) != len(sets):
         return False
-    return all(
-        is_valid_tree(splits[begin : begin + size], size + 1, N_FEATURES)
-        for begin, size in zip(offsets, sizes, strict=False)
-    )
+    trees = (take_tree(t, *arrays) for t in range(len(offsets) - 1))
+    return all(is_valid_tree(splits, len(leaf_values), N_FEATURES, sets) for splits, leaf_values, sets in trees)
 
 
 def test_forest_takes_mutated_arrays_only_if_they_describe_trees(threads):
@@ -248,7 +296,7 @@ def test_forest_takes_mutated_arrays_only_if_they_describe_trees(threads):
     codes = make_random_codes(rng, N_FEATURES, 70)
     columns = as_columns(codes)
     sound = make_arrays(sizes=(3, 0, 1, 8))
-    n_valid, n_mutations = 0, 3000
+    n_valid, n_mutations = 0, 4000
     for _ in range(n_mutations):
         arrays = mutate(rng, *sound)
         if not describes_trees(*arrays):
@@ -258,22 +306,23 @@ def test_forest_takes_mutated_arrays_only_if_they_describe_trees(threads):
         n_valid += 1
         total = np.zeros(70, dtype=np.int32)
         make_forest(*arrays).add_votes(columns, 0, 4, total, threads)
-        np.testing.assert_array_equal(total, sum_votes(*arrays, codes, range(4)))
+        np.testing.assert_array_equal(total, sum_votes(arrays, codes, range(4)))
     assert 0.05 < n_valid / n_mutations < 0.95  # both kinds must have been tried
 
 
-@pytest.mark.parametrize("n_bytes", [0, 16, 48, 160])
-def test_forest_survives_random_bytes(n_bytes):
+@pytest.mark.parametrize("n_sets", [0, 1, 3])
+@pytest.mark.parametrize("n_splits", [0, 1, 3, 10])
+def test_forest_survives_random_bytes(n_splits, n_sets):
     rng = np.random.default_rng(0)
-    n_splits = n_bytes // 16
+    leaf_values, offsets = np.ones(n_splits + 1), np.array([0, n_splits])
     for _ in range(300):
-        splits = rng.integers(256, size=n_bytes, dtype=np.uint8)
-        offsets = np.array([0, n_splits])
-        if describes_trees(splits.view(SPLIT_DTYPE), np.ones(n_splits + 1), offsets):
-            assert len(_native.Forest(splits, np.ones(n_splits + 1), offsets, N_FEATURES)) == 1
+        splits = rng.integers(256, size=20 * n_splits, dtype=np.uint8).view(SPLIT_DTYPE)
+        arrays = splits, leaf_values, offsets, rng.random((n_sets, 256)) < 0.5
+        if describes_trees(*arrays):
+            assert len(make_forest(*arrays)) == 1
         else:
             with pytest.raises(ValueError, match="valid trees"):
-                _native.Forest(splits, np.ones(n_splits + 1), offsets, N_FEATURES)
+                make_forest(*arrays)
 
 
 def test_forest_takes_very_deep_trees(kernels, threads):

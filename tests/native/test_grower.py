@@ -1,21 +1,17 @@
 """The native grower against the naive one: whole trees, split by split."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mpboost import _native
 
-from .naive_tree import MISSING, as_columns, grow_tree, read_splits
-
-
-def assert_same_tree(grown: _native.GrownTree, naive) -> None:
-    splits = [tuple(map(int, s))[:5] for s in read_splits(grown.tree).tolist()]
-    assert splits == naive.splits
-    assert grown.tree.leaf_values.tolist() == naive.leaf_values
-    np.testing.assert_allclose(grown.importances, naive.importances, rtol=1e-12, atol=0)
+from .naive_grower import assert_same_tree, grow_arrays, grow_tree
+from .naive_tree import MISSING, as_columns
 
 
 @dataclass
@@ -28,6 +24,9 @@ class Patch:
     missing: float = 0.0
     noise: float = 0.3  # share of labels that no feature explains
     options: dict[str, Any] = field(default_factory=dict)
+    weigh: Callable[[np.random.Generator, int], NDArray[np.float64]] | None = None
+    n_categorical: int = 0  # columns, the first ones, of at most as many codes as there are categories
+    n_categories: int = 255
 
     def draw(self, rng: np.random.Generator, n_rows: int):
         n_data, n_columns = n_rows + 20, self.n_features + 3
@@ -35,11 +34,23 @@ class Patch:
         signal = codes[: min(3, n_columns)].astype(int).sum(axis=0)
         labels = np.where(signal > np.median(signal), 1, -1).astype(np.int8)
         labels[rng.random(n_data) < self.noise] *= -1
+        codes[: self.n_categorical] = rng.permutation(255)[codes[: self.n_categorical] % self.n_categories]
         codes[rng.random(codes.shape) < self.missing] = MISSING
         rows = rng.permutation(n_data)[:n_rows]
         features = rng.permutation(n_columns)[: self.n_features]
-        return codes, rows, features, labels
+        weights = None if self.weigh is None else self.weigh(rng, n_rows)
+        is_categorical = np.arange(n_columns) < self.n_categorical if self.n_categorical else None
+        return codes, rows, features, labels, weights, is_categorical
 
+
+WEIGHTS = {
+    "equal": lambda rng, n: np.full(n, 0.37),
+    "uniform": lambda rng, n: 1.0 - rng.random(n),
+    "two kinds": lambda rng, n: rng.choice([1.0, 4.0], n),
+    "24 decades": lambda rng, n: 10.0 ** rng.uniform(-12, 12, n),
+    "one takes all": lambda rng, n: np.where(np.arange(n) == n // 2, 1e300, 1e-300),
+    "next to nothing": lambda rng, n: rng.integers(1, 9, n) * 5e-324,
+}
 
 PATCHES = {
     "tiny": Patch(rows=tuple(range(1, 20)) * 2, n_features=3),
@@ -67,6 +78,40 @@ PATCHES = {
     "4096 rows": Patch(rows=(4096,), n_features=3, options={"max_depth": 5}),
     "4097 rows": Patch(rows=(4097,), n_features=3, options={"max_depth": 5}),
     "6000 rows, missing": Patch(rows=(6000,), n_features=33, missing=0.05, options={"max_depth": 4}),
+    "categories": Patch(rows=(10, 100, 600), n_features=8, n_categorical=5, n_categories=12),
+    "categories alone": Patch(rows=tuple(range(1, 20)) * 2, n_features=3, n_categorical=6, n_categories=4),
+    "255 categories": Patch(rows=(40, 900), n_features=4, n_categorical=3),
+    "two categories": Patch(rows=(5, 40, 500), n_features=7, n_categorical=5, n_categories=2),
+    "categories, missing": Patch(rows=(5, 60, 400), n_features=7, n_categorical=5, n_categories=9, missing=0.3),
+    "categories in two groups of lanes": Patch(rows=(150,), n_features=75, n_categorical=40, n_categories=7),
+    "categories, leaves of 8": Patch(
+        rows=(15, 16, 400), n_features=5, n_categorical=4, n_categories=20, missing=0.1, options={"min_samples_leaf": 8}
+    ),
+    "categories, depth 2": Patch(rows=(5000,), n_features=5, n_categorical=4, options={"max_depth": 2}),
+    **{
+        f"weights: {kind}": Patch(rows=(1, 2, 9, 60, 300), n_features=5, weigh=weigh) for kind, weigh in WEIGHTS.items()
+    },
+    "weights, tiny": Patch(rows=tuple(range(1, 20)) * 3, n_features=2, n_codes=3, weigh=WEIGHTS["two kinds"]),
+    "weights, pairs or bins": Patch(rows=(*range(46, 60), 257), n_features=8, weigh=WEIGHTS["uniform"]),
+    "weights, 16 codes": Patch(rows=(10, 100, 1000), n_features=33, n_codes=16, weigh=WEIGHTS["uniform"]),
+    "weights, missing": Patch(rows=(5, 40, 600), n_features=35, n_codes=60, missing=0.2, weigh=WEIGHTS["uniform"]),
+    "weights, missing in tiny": Patch(
+        rows=tuple(range(2, 20)) * 3, n_features=3, n_codes=5, missing=0.3, weigh=WEIGHTS["two kinds"]
+    ),
+    "weights, leaves of 9, missing": Patch(
+        rows=(17, 18, 19, 45, 500),
+        n_features=6,
+        missing=0.2,
+        options={"min_samples_leaf": 9},
+        weigh=WEIGHTS["24 decades"],
+    ),
+    "weights, 5000 rows": Patch(rows=(5000,), n_features=3, options={"max_depth": 5}, weigh=WEIGHTS["uniform"]),
+    "weights and categories": Patch(
+        rows=(2, 9, 60, 400), n_features=8, n_categorical=6, n_categories=11, missing=0.1, weigh=WEIGHTS["uniform"]
+    ),
+    "weights and categories, leaves of 5": Patch(
+        rows=(30, 400), n_features=8, n_categorical=6, options={"min_samples_leaf": 5}, weigh=WEIGHTS["24 decades"]
+    ),
 }
 
 
@@ -76,19 +121,9 @@ def test_grower_matches_naive_twin(kernels, patch):
     options = {"max_depth": 0, "min_samples_leaf": 1, "tie_value": 1.0, **patch.options}
     grower = _native.TreeGrower(**options)
     for n_rows in patch.rows:
-        codes, rows, features, labels = patch.draw(rng, n_rows)
-        grown = grower.grow(as_columns(codes), rows, features, labels)
-        assert_same_tree(grown, grow_tree(codes, rows, features, labels, **options))
-
-
-def grow_both(codes, labels, features=None, **options):
-    codes, labels = np.asarray(codes, dtype=np.uint8), np.asarray(labels, dtype=np.int8)
-    rows = np.arange(codes.shape[1])
-    features = np.arange(len(codes)) if features is None else np.asarray(features)
-    options = {"max_depth": 0, "min_samples_leaf": 1, "tie_value": 1.0, **options}
-    grown = _native.TreeGrower(**options).grow(as_columns(codes), rows, features, labels)
-    assert_same_tree(grown, grow_tree(codes, rows, features, labels, **options))
-    return read_splits(grown.tree), grown.tree.leaf_values, grown.importances
+        codes, *rest = patch.draw(rng, n_rows)
+        grown = grower.grow(as_columns(codes), *rest)
+        assert_same_tree(grown, grow_tree(codes, *rest, **options))
 
 
 @pytest.mark.parametrize("n_rows", [4, 200], ids=["pairs", "bins"])
@@ -97,14 +132,14 @@ def test_grower_breaks_ties_by_position_in_patch(kernels, n_rows, n_copies):
     column = np.arange(n_rows) // (n_rows // 4)
     labels = np.where(column < 2, -1, 1)
     mirrored = 3 - column
-    splits, _, importances = grow_both([mirrored, *[column] * n_copies], labels, features=range(n_copies, -1, -1))
+    splits, _, importances = grow_arrays([mirrored, *[column] * n_copies], labels, features=range(n_copies, -1, -1))
     assert splits["feature"].tolist() == [n_copies]
     assert importances.tolist() == [1.0] + [0.0] * n_copies
 
 
 @pytest.mark.parametrize("repeat", [1, 50], ids=["pairs", "bins"])
 def test_grower_breaks_ties_by_lower_bin(kernels, repeat):
-    splits, _, _ = grow_both([np.repeat([0, 10, 20, 30], repeat)], np.repeat([1, -1, -1, 1], repeat), max_depth=1)
+    splits, _, _ = grow_arrays([np.repeat([0, 10, 20, 30], repeat)], np.repeat([1, -1, -1, 1], repeat), max_depth=1)
     assert splits["bin"].tolist() == [5]
 
 
@@ -112,7 +147,7 @@ def test_grower_breaks_ties_by_lower_bin(kernels, repeat):
 def test_grower_breaks_ties_by_missing_on_the_right(kernels, repeat):
     # {0 | 10, missing} leaves one positive row apart and {0, missing | 10} one negative row: the same score.
     codes, labels = np.repeat([0, 10, MISSING, MISSING], repeat), np.repeat([1, -1, 1, -1], repeat)
-    splits, _, _ = grow_both([codes], labels, max_depth=1)
+    splits, _, _ = grow_arrays([codes], labels, max_depth=1)
     assert splits["missing_left"].tolist() == [0]
 
 
@@ -120,7 +155,7 @@ def test_grower_breaks_ties_by_missing_on_the_right(kernels, repeat):
 @pytest.mark.parametrize("repeat", [1, 100], ids=["pairs", "bins"])
 def test_grower_splits_missing_from_the_rest_with_missing_on_the_right(kernels, repeat, lowest):
     codes = np.repeat([lowest, lowest + 1, MISSING, MISSING], repeat)
-    splits, leaf_values, _ = grow_both([codes], np.repeat([-1, -1, 1, 1], repeat))
+    splits, leaf_values, _ = grow_arrays([codes], np.repeat([-1, -1, 1, 1], repeat))
     assert splits[["bin", "missing_left"]].tolist() == [(254, 0)]
     assert leaf_values.tolist() == [-1.0, 1.0]
 
@@ -134,13 +169,13 @@ def test_grower_splits_missing_from_the_rest_with_missing_on_the_right(kernels, 
     ],
 )
 def test_grower_sends_unseen_missing_values_to_the_larger_child(kernels, codes, labels, missing_left):
-    splits, _, _ = grow_both([codes], labels)
+    splits, _, _ = grow_arrays([codes], labels)
     assert splits[["bin", "missing_left"]].tolist() == [(4, missing_left)]
 
 
 def test_grower_takes_splits_without_gain_towards_pure_leaves(kernels):
     # Exclusive or: the first split gains nothing, yet the tree must end pure.
-    splits, leaf_values, importances = grow_both([[0, 0, 1, 1], [0, 1, 0, 1]], [-1, 1, 1, -1])
+    splits, leaf_values, importances = grow_arrays([[0, 0, 1, 1], [0, 1, 0, 1]], [-1, 1, 1, -1])
     assert len(splits) == 3
     assert sorted(leaf_values) == [-1, -1, 1, 1]
     assert importances.tolist() == [0.0, 1.0]
@@ -150,7 +185,7 @@ def test_grower_takes_splits_without_gain_towards_pure_leaves(kernels):
 @pytest.mark.parametrize("n_rows", [2, 60, 400])
 def test_grower_makes_a_leaf_of_equal_rows_with_contradictory_labels(kernels, n_rows, tie_value):
     labels = np.where(np.arange(n_rows) % 2, 1, -1)
-    splits, leaf_values, importances = grow_both(np.full((40, n_rows), 3), labels, tie_value=tie_value)
+    splits, leaf_values, importances = grow_arrays(np.full((40, n_rows), 3), labels, tie_value=tie_value)
     assert len(splits) == 0
     assert leaf_values.tolist() == [tie_value]
     assert not importances.any()
@@ -169,12 +204,12 @@ def test_grower_leaves_are_pure_where_rows_differ(kernels):
 
 @pytest.mark.parametrize("label", [-1, 1])
 def test_grower_makes_a_leaf_of_a_one_class_patch(kernels, label):
-    splits, leaf_values, importances = grow_both([[0, 1, 2]], [label] * 3, tie_value=-label)
+    splits, leaf_values, importances = grow_arrays([[0, 1, 2]], [label] * 3, tie_value=-label)
     assert (len(splits), leaf_values.tolist(), importances.tolist()) == (0, [label], [0.0])
 
 
 def test_grower_makes_a_leaf_of_a_patch_without_features(kernels):
-    splits, leaf_values, importances = grow_both(np.zeros((2, 3)), [1, 1, -1], features=np.empty(0, dtype=np.int64))
+    splits, leaf_values, importances = grow_arrays(np.zeros((2, 3)), [1, 1, -1], features=np.empty(0, dtype=np.int64))
     assert (len(splits), leaf_values.tolist(), len(importances)) == (0, [1.0], 0)
 
 
@@ -189,7 +224,7 @@ def test_grower_takes_rows_and_features_more_than_once(kernels):
 
 def test_grower_does_not_depend_on_the_order_of_rows(kernels):
     rng = np.random.default_rng(0)
-    codes, rows, features, labels = PATCHES["missing"].draw(rng, 300)
+    codes, rows, features, labels, _, _ = PATCHES["missing"].draw(rng, 300)
     columns, grower = as_columns(codes), _native.TreeGrower(0, 1, 1.0)
     first = grower.grow(columns, rows, features, labels)
     second = grower.grow(columns, rng.permutation(rows), features, labels)

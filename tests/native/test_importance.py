@@ -6,18 +6,18 @@ import pytest
 from mpboost import _native
 from mpboost.ensemble import SPLIT_DTYPE
 
-from .naive_tree import MISSING, as_columns, find_votes, make_tree
+from .naive_tree import MISSING, as_columns, find_votes, make_tree, read_sets, read_splits
 
 
 def make_stump(feature, n_features, bin=0):
-    splits = np.array([(feature, ~0, ~1, bin, 0, 0)], dtype=SPLIT_DTYPE)
+    splits = np.array([(feature, ~0, ~1, -1, bin, 0, 0)], dtype=SPLIT_DTYPE)
     return make_tree(splits, np.array([-1.0, 1.0]), n_features)
 
 
-def measure(tree, codes, labels, rows=None, features=None, seed=0, iteration=0):
+def measure(tree, codes, labels, rows=None, features=None, seed=0, iteration=0, weights=None):
     rows = np.arange(codes.shape[1]) if rows is None else rows
     features = np.arange(len(codes)) if features is None else features
-    return _native.permutation_importances(tree, as_columns(codes), rows, features, labels, seed, iteration)
+    return _native.permutation_importances(tree, as_columns(codes), rows, features, labels, seed, iteration, weights)
 
 
 def test_permutation_credits_nothing_to_features_that_are_not_used():
@@ -47,7 +47,9 @@ def test_permutation_expects_the_loss_of_a_perfect_stump():
     assert np.std(losses) > 0
 
 
-def test_permutation_agrees_with_naive_twin_on_average():
+@pytest.mark.parametrize("is_categorical", [None, np.array([True, False, True, True])], ids=["numbers", "categories"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
+def test_permutation_agrees_with_naive_twin_on_average(weighted, is_categorical):
     rng = np.random.default_rng(0)
     n_rows, n_draws = 80, 400
     codes = rng.integers(200, size=(4, 120), dtype=np.uint8)
@@ -55,22 +57,45 @@ def test_permutation_agrees_with_naive_twin_on_average():
     labels = np.where(codes[1].astype(int) + codes[2] > 200, 1, -1).astype(np.int8)
     labels[rng.random(120) < 0.2] *= -1
     rows, features = rng.permutation(120)[:n_rows], np.array([2, 0, 1])
-    tree = _native.TreeGrower(0, 3, 1.0).grow(as_columns(codes), rows, features, labels).tree
-    splits = np.frombuffer(tree.splits.tobytes(), dtype=SPLIT_DTYPE)
+    weights = 10.0 ** rng.uniform(-1, 1, n_rows) if weighted else np.ones(n_rows)
+    optional_weights = weights if weighted else None
+    patch = rows, features, labels, optional_weights, is_categorical
+    tree = _native.TreeGrower(3, 3, 1.0).grow(as_columns(codes), *patch).tree
+    assert (len(tree.category_sets) > 0) == (is_categorical is not None)
 
-    def count_right(codes):
-        return np.mean(find_votes(splits, tree.leaf_values, codes[:, rows]) == labels[rows])
+    def weigh_right(codes):
+        votes = find_votes(read_splits(tree), tree.leaf_values, codes[:, rows], read_sets(tree))
+        return np.average(votes == labels[rows], weights=weights)
 
     naive = np.empty((n_draws, 3))
     for k, feature in enumerate(features):
         for t in range(n_draws):
             shuffled = codes.copy()
             shuffled[feature, rows] = codes[feature, rng.permutation(rows)]
-            naive[t, k] = count_right(codes) - count_right(shuffled)
-    native = np.array([measure(tree, codes, labels, rows, features, 1, t) for t in range(n_draws)])
+            naive[t, k] = weigh_right(codes) - weigh_right(shuffled)
+    native = np.array([measure(tree, codes, labels, rows, features, 1, t, optional_weights) for t in range(n_draws)])
     error = np.sqrt((naive.var(axis=0) + native.var(axis=0)) / n_draws)
-    assert (np.abs(naive.mean(axis=0) - native.mean(axis=0)) < 4 * error).all()
+    assert (np.abs(naive.mean(axis=0) - native.mean(axis=0)) <= 4 * error).all()
     np.testing.assert_allclose(native.std(axis=0), naive.std(axis=0), rtol=0.15)
+
+
+def test_permutation_shuffles_the_same_whatever_the_weights():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(3, size=(1, 64), dtype=np.uint8)
+    labels = rng.choice([-1, 1], 64).astype(np.int8)
+    for t in range(10):
+        plain = measure(make_stump(0, 1), codes, labels, iteration=t)
+        np.testing.assert_array_equal(
+            measure(make_stump(0, 1), codes, labels, iteration=t, weights=np.full(64, 0.5)), plain
+        )
+
+
+def test_permutation_counts_the_loss_of_a_heavy_row():
+    # Whoever is shuffled, nearly all of the weight is in row 0, right at first: the loss is about 0 or about 1.
+    codes, labels = np.array([[0, 1, 1, 1]], dtype=np.uint8), np.array([-1, 1, 1, 1], dtype=np.int8)
+    weights = np.array([1e9, 1.0, 1.0, 1.0])
+    losses = np.array([measure(make_stump(0, 1), codes, labels, iteration=t, weights=weights)[0] for t in range(40)])
+    assert set(np.round(losses, 6)) == {0.0, 1.0}
 
 
 def test_permutation_losses_count_rows():
@@ -116,6 +141,9 @@ def test_permutation_depends_on_seed_and_iteration_alone():
         pytest.param({"rows": np.empty(0, dtype=np.int64)}, "between 1 and", id="no rows"),
         pytest.param({"features": np.array([2])}, "column that does not exist", id="feature too large"),
         pytest.param({"labels": np.ones(9, dtype=np.int8)}, "one entry per row", id="few labels"),
+        pytest.param({"weights": np.ones(9)}, "one entry per row of the patch", id="few weights"),
+        pytest.param({"weights": np.zeros(10)}, "positive", id="zero weights"),
+        pytest.param({"weights": np.full(10, np.inf)}, "finite", id="infinite weights"),
     ],
 )
 def test_permutation_rejects_wrong_arguments(change, message):

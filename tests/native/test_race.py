@@ -93,6 +93,39 @@ def test_race_is_the_same_for_any_number_of_threads(threads, weights, n):
         np.testing.assert_array_equal(draw(log_weights, n, threads=_native.Threads(n_threads)), expected)
 
 
+@pytest.mark.parametrize(
+    "weights", [WEIGHTS[kind] for kind in ("equal", "mild", "wide", "two clusters", "outputs of votes")]
+)
+@pytest.mark.parametrize(("size", "n"), [(1, 1), (100, 63), (1000, 1), (50_000, 500)])
+def test_log_arrivals_are_those_of_the_race(kernels, threads, weights, size, n):
+    log_weights = weights(np.random.default_rng(0), size)
+    for seed, iteration, purpose in [(0, 0, OBSERVATIONS), (2**63 + 5, 7, FEATURES)]:
+        stream = seed, iteration, purpose
+        arrivals = _native.log_arrivals(log_weights, np.arange(size), *stream)
+        u = make_uniforms(size, seed, iteration, {OBSERVATIONS: 1, FEATURES: 2}[purpose])
+        np.testing.assert_allclose(arrivals, np.log(-np.log(u)) - log_weights, rtol=1e-13, atol=1e-13)
+        winners = np.sort(np.argsort(arrivals)[:n])
+        np.testing.assert_array_equal(_native.race(log_weights, n, *stream, threads), winners)
+
+
+def test_log_arrivals_do_not_depend_on_who_is_asked_about(kernels):
+    log_weights = np.random.default_rng(0).normal(size=300)
+    arrivals = _native.log_arrivals(log_weights, np.arange(300), 1, 2, OBSERVATIONS)
+    items = np.random.default_rng(1).integers(300, size=77)
+    np.testing.assert_array_equal(_native.log_arrivals(log_weights, items, 1, 2, OBSERVATIONS), arrivals[items])
+    assert len(_native.log_arrivals(log_weights, items[:0], 1, 2, OBSERVATIONS)) == 0
+
+
+def test_log_arrivals_of_no_weight_are_never():
+    assert _native.log_arrivals(np.array([0.0, -np.inf]), np.array([1]), 1, 2, OBSERVATIONS).tolist() == [np.inf]
+
+
+@pytest.mark.parametrize("item", [-1, 3, 2**62])
+def test_log_arrivals_reject_items_that_do_not_exist(item):
+    with pytest.raises(ValueError, match="no such item"):
+        _native.log_arrivals(np.zeros(3), np.array([0, item]), 1, 2, OBSERVATIONS)
+
+
 @given(
     st.lists(st.floats(), min_size=1, max_size=80),
     st.integers(0, 80),

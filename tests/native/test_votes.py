@@ -8,40 +8,67 @@ from mpboost import _native
 
 def make_state(seed, n_rows, n_votes=20):
     rng = np.random.default_rng(seed)
+    sample_weights = 10.0 ** rng.uniform(-3, 3, n_rows)
     return {
         "votes": rng.choice([-1, 1], n_rows).astype(np.int8),
         "patch": np.sort(rng.permutation(n_rows)[: max(1, n_rows // 7)]),
         "labels": rng.choice([-1, 1], n_rows).astype(np.int8),
         "total": rng.integers(-n_votes, n_votes, n_rows, dtype=np.int32, endpoint=True),
         "in_patch": rng.integers(-n_votes // 2, n_votes // 2, n_rows, dtype=np.int32),
+        "in_patch_counts": rng.integers(0, n_votes, n_rows, dtype=np.int32),
         "tie_label": 1,
         "table": rng.normal(size=2 * (n_votes + 1) + 1),
         "log_weights": np.full(n_rows, np.nan),
+        "sample_weights": sample_weights,
+        "log_sample_weights": np.log(sample_weights),
     }
 
 
-def add_votes_naively(votes, patch, labels, total, in_patch, tie_label, table, log_weights):
-    F = total + votes
-    S = in_patch.copy()
-    S[patch] += votes[patch]
-    G = F - S
-    log_weights = None if log_weights is None else table[len(table) // 2 + labels * F]
-    return np.sum(np.where(F == 0, tie_label, np.sign(F)) == labels), np.sum(np.sign(G) == labels), F, S, log_weights
+def add_naively(is_right, weights):
+    """Add up weights one by one: those of 1024 rows at a time, then the sums; or count rows."""
+    if weights is None:
+        return is_right.sum()
+    batches = [np.where(is_right, weights, 0.0)[first : first + 1024] for first in range(0, len(weights), 1024)]
+    return np.cumsum([np.cumsum(batch)[-1] for batch in batches])[-1]
+
+
+def add_votes_naively(state):
+    labels, weights = state["labels"], state["sample_weights"]
+    F, S, n_patches = state["total"] + state["votes"], state["in_patch"].copy(), state["in_patch_counts"].copy()
+    S[state["patch"]] += state["votes"][state["patch"]]
+    n_patches[state["patch"]] += 1
+    log_weights = state["table"][len(state["table"]) // 2 + labels * F]
+    if state["log_sample_weights"] is not None:
+        log_weights = log_weights + state["log_sample_weights"]
+    train = add_naively(np.where(F == 0, state["tie_label"], np.sign(F)) == labels, weights)
+    out_of_patch = add_naively(np.sign(F - S) == labels, weights)
+    return (train, out_of_patch), {"total": F, "in_patch": S, "in_patch_counts": n_patches, "log_weights": log_weights}
+
+
+WEIGHTS = ["log_weights", "sample_weights", "log_sample_weights"]
 
 
 @pytest.mark.parametrize("tie_label", [-1, 1])
-@pytest.mark.parametrize("weighted", [True, False], ids=["weighted", "unweighted"])
-@pytest.mark.parametrize(("n_rows", "n_threads"), [(1, 1), (1000, 2), (100_003, 1), (100_003, 2), (100_003, 4)])
-def test_add_votes_matches_naive_twin(n_rows, n_threads, weighted, tie_label):
-    state = make_state(0, n_rows) | {"tie_label": tie_label}
-    if not weighted:
-        state["log_weights"] = None
-    n_train, n_oop, F, S, log_weights = add_votes_naively(**state)
-    assert _native.add_votes(**state, threads=_native.Threads(n_threads)) == (n_train, n_oop)
-    np.testing.assert_array_equal(state["total"], F)
-    np.testing.assert_array_equal(state["in_patch"], S)
-    if weighted:
-        np.testing.assert_array_equal(state["log_weights"], log_weights)
+@pytest.mark.parametrize("absent", [[], WEIGHTS[:1], WEIGHTS[1:], WEIGHTS], ids=lambda names: f"without {names}")
+@pytest.mark.parametrize(
+    ("n_rows", "n_threads"), [(1, 1), (1000, 2), (1024, 1), (1025, 1), (100_003, 1), (100_003, 2), (100_003, 4)]
+)
+def test_add_votes_matches_naive_twin(n_rows, n_threads, absent, tie_label):
+    state = make_state(0, n_rows) | {"tie_label": tie_label} | dict.fromkeys(absent)
+    sums, expected = add_votes_naively(state)
+    assert _native.add_votes(**state, threads=_native.Threads(n_threads)) == sums  # to the last bit
+    for name in expected.keys() - set(absent):
+        np.testing.assert_array_equal(state[name], expected[name])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_add_votes_with_weights_of_one_counts_rows(n_threads):
+    weighted, counted = make_state(0, 70_000), make_state(0, 70_000)
+    weighted |= {"sample_weights": np.ones(70_000), "log_sample_weights": np.zeros(70_000)}
+    counted |= {"sample_weights": None, "log_sample_weights": None}
+    sums = [_native.add_votes(**state, threads=_native.Threads(n_threads)) for state in (weighted, counted)]
+    assert sums[0] == sums[1]
+    np.testing.assert_array_equal(weighted["log_weights"], counted["log_weights"])
 
 
 @pytest.mark.parametrize(
@@ -61,11 +88,14 @@ def test_add_votes_judges_a_row(threads, label, total, vote, in_patch, tie_label
     arrays = [np.array([number], dtype=dtype) for number, dtype in [(vote, "i1"), (label, "i1"), (total, "i4")]]
     votes, labels, totals = arrays
     nobody = np.empty(0, dtype=np.int64)
-    own = np.array([in_patch], dtype=np.int32)
-    assert _native.add_votes(votes, nobody, labels, totals, own, tie_label, np.zeros(9), None, threads) == expected
+    own, counts = np.array([[in_patch], [5]], dtype=np.int32)
+    for weight in (None, np.array([2.5])):
+        state = votes, nobody, labels, totals.copy(), own, counts, tie_label, np.zeros(9), None, weight, None
+        factor = 1.0 if weight is None else 2.5
+        assert _native.add_votes(*state, threads) == (factor * expected[0], factor * expected[1])
 
 
-@pytest.mark.parametrize("name", ["labels", "total", "in_patch", "log_weights"])
+@pytest.mark.parametrize("name", ["labels", "total", "in_patch", "in_patch_counts", *WEIGHTS])
 @pytest.mark.parametrize("n_rows", [0, 9, 11])
 def test_add_votes_rejects_other_sizes(threads, name, n_rows):
     state = make_state(0, 10)
@@ -98,7 +128,7 @@ def test_add_votes_rejects_a_table_that_is_too_short(threads, n_entries, total):
         _native.add_votes(**state, threads=threads)
 
 
-@pytest.mark.parametrize("name", ["total", "in_patch", "log_weights"])
+@pytest.mark.parametrize("name", ["total", "in_patch", "in_patch_counts", "log_weights"])
 def test_add_votes_rejects_outputs_that_it_cannot_write(threads, name):
     state = make_state(0, 10)
     state[name].flags.writeable = False

@@ -57,6 +57,9 @@ class TreeGrower {
   };
 
   bool has_weights() const { return !weights_.empty(); }
+  std::int32_t row_weight(const Node& node, std::int32_t i) const {
+    return has_weights() ? weights_[static_cast<std::size_t>(node.begin + i)] : 1;
+  }
   bool is_categorical(std::size_t lane) const { return lane >= n_numeric_groups_ * group_lanes; }
 
   void lay_out(const Minipatch& patch);
