@@ -1,6 +1,6 @@
 """From votes to probabilities: a map that is fitted on out-of-patch votes, so that no row has to be held out."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,9 @@ class VoteCalibration:
             raise ValueError(
                 f"A calibration has two parameters between {MIN_SLOPE:g} and {MAX_SLOPE:g}, not {parameters!r}."
             )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]  # which checks
 
     @classmethod
     def fit(
