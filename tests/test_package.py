@@ -37,7 +37,9 @@ def test_documentation_states_the_defaults():
 
 def test_documentation_lists_what_a_fit_leaves():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"))
-    model = MPBoostClassifier(n_estimators=2).fit(X, X["a"] > 0)
+    y = X["a"] > 0
+    X["d"] = pd.Categorical(["u", "v"] * 20)
+    model = MPBoostClassifier(n_estimators=2).fit(X, y, X_val=X, y_val=y)
     left = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert set(read_section("Attributes")) == left
 

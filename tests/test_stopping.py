@@ -170,13 +170,13 @@ def test_no_stopping_never_halts_and_cuts_nothing():
     ("kind", "rule"), [("paper", PaperStopping), ("patience", PatienceStopping), (None, NoStopping)]
 )
 def test_make_stopping_makes_the_rule_that_is_named(kind, rule):
-    assert type(make_stopping(kind, 100, 10, 5)) is rule
+    assert type(make_stopping(kind, 100, 10, 5, "score")) is rule
 
 
 def test_make_stopping_passes_its_numbers_on():
-    assert follow(make_stopping("paper", 8, 4, 1), [0.5] * 20) == (7, 1)
-    assert follow(make_stopping("patience", 8, 4, 3), [0.5] * 20) == (4, 1)
-    assert "3 iterations" in make_stopping("patience", 8, 4, 3).reason
+    assert follow(make_stopping("paper", 8, 4, 1, "score"), [0.5] * 20) == (7, 1)
+    assert follow(make_stopping("patience", 8, 4, 3, "score"), [0.5] * 20) == (4, 1)
+    assert make_stopping("patience", 8, 4, 3, "validation score").reason == "no better validation score for 3 iterations"
 
 
 # What a stopped fit leaves

@@ -64,7 +64,7 @@ def test_warm_start_on_other_data_is_refused(change):
     X, y = make_integers()
     model = MPBoostClassifier(n_estimators=10, warm_start=True, stopping=None, random_state=0).fit(X, y)
     before = describe_model(model)
-    with pytest.raises(ValueError, match="same X and y"):
+    with pytest.raises(ValueError, match="same X, y"):
         extend(model, *change(X, y), 20)
     assert describe_model(model) == before
 
@@ -92,7 +92,7 @@ def test_warm_start_accepts_a_copy_of_the_same_data(estimator):
 def test_warm_start_of_another_weak_learner_on_other_data_is_refused(change):
     X, y = make_integers()
     model = MPBoostClassifier(DecisionTreeClassifier(), n_estimators=3, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match="same X and y"):
+    with pytest.raises(ValueError, match="same X, y"):
         extend(model, *change(X, y), 5)
 
 

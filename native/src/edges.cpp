@@ -69,6 +69,7 @@ template <class T>
 void find_runs(std::vector<T>& values, std::vector<Run>& runs) {
   std::sort(values.begin(), values.end());
   runs.clear();
+  runs.reserve(values.size());  // at once: a thread's outgrown memory is not given back
   for (const T original : values) {
     const double value = static_cast<double>(original) + 0.0;  // -0.0 becomes 0.0
     if (runs.empty() || runs.back().value < value) runs.push_back({value, 0});

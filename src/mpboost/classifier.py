@@ -217,8 +217,10 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         sample_weight : array-like of shape (n_samples,), default=None
             What rows weigh: in how often they are drawn, in training, and in the scores. Rows of weight 0 are as
             good as absent.
-        X_val, y_val : as X and y, default=None
-            Other rows to score and to stop by, instead of the out-of-patch score.
+        X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
+            Other rows, to score and to stop by instead of the out-of-patch score.
+        y_val : array-like of shape (n_val_samples,), default=None
+            Their labels.
         sample_weight_val : array-like of shape (n_val_samples,), default=None
             What they count in the score.
 
