@@ -13,6 +13,7 @@ import numpy as np
 from mpboost.container import ALIGNMENT, CHECKSUM, DTYPES, MAGIC, PROLOGUE, SCHEMA
 
 Rng = np.random.Generator
+encode = json.JSONEncoder().encode
 
 NUMBERS: list[Any] = [
     0,
@@ -138,10 +139,10 @@ def dump(node: Any) -> str:
     if isinstance(node, Raw):
         return node
     if isinstance(node, Pairs):
-        return "{" + ",".join(f"{json.dumps(key)}:{dump(value)}" for key, value in node) + "}"
+        return "{" + ",".join(f"{encode(key)}:{dump(value)}" for key, value in node) + "}"
     if isinstance(node, list):
         return "[" + ",".join(map(dump, node)) + "]"
-    return json.dumps(node)
+    return encode(node)
 
 
 def pick(rng: Rng, options: list[Any]) -> Any:
@@ -317,14 +318,9 @@ def pick_entry(dtype: np.dtype[Any], size: int, rng: Rng) -> Any:
         return dtype.type(pick(rng, values))
     if dtype.kind == "b":
         return pick(rng, [False, True])
-    limits = np.iinfo(dtype)
-    return int(
-        np.clip(
-            pick(rng, [0, 1, -1, size, size + 1, -size, limits.max, limits.min, rng.integers(size + 1)]),
-            limits.min,
-            limits.max,
-        )
-    )
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    value = int(pick(rng, [0, 1, -1, size, size + 1, -size, low, high, rng.integers(size + 1)]))
+    return max(low, min(high, value))
 
 
 STRUCTURED: list[Callable[[Document, Rng], None]] = [

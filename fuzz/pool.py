@@ -24,6 +24,8 @@ EXTRA_MEMORY = 4 << 30
 PATIENCE = 20.0
 #: Seconds that a process has to start.
 START_PATIENCE = 100.0
+#: Seconds that a process has to tidy up.
+GRACE = 3.0
 #: Kinds of outcome that mean a defect, whatever the target.
 FAILURES = ("error", "signal", "hang", "slow", "memory")
 #: Failures after which a run ends: more of them tell nothing new.
@@ -40,7 +42,11 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Measured:
-    """A call: its result or what it raised, its seconds, and the bytes of memory that it took at its peak."""
+    """A call: its result or what it raised, its seconds, and the bytes of memory that it took at its peak.
+
+    Seconds are those of the processor, so that a busy machine makes nothing slow; to wait is to hang, which the parent
+    sees.
+    """
 
     result: Any = None
     error: Exception | None = None
@@ -52,12 +58,12 @@ def measure(call: Callable[[], Any]) -> Measured:
     """Call a function; time it and trace its memory. Exceptions are part of the answer."""
     measured = Measured()
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         measured.result = call()
     except Exception as error:
         measured.error = error
-    measured.seconds = time.perf_counter() - start
+    measured.seconds = time.process_time() - start
     measured.peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return measured
@@ -104,11 +110,12 @@ class Worker:
         self.send(case)
         self.deadline += START_PATIENCE
 
-    def send(self, case: int) -> None:
-        """Give it a case."""
+    def send(self, case: int | None) -> None:
+        """Give it a case; None is the end."""
         self.case = case
         self.deadline = time.monotonic() + PATIENCE
-        self.connection.send(case)
+        with suppress(BrokenPipeError):  # it died meanwhile, which shows when its answer is collected
+            self.connection.send(case)
 
     def collect(self, is_readable: bool) -> Outcome | None:
         """Tell what became of its case; None if it is still at work."""
@@ -126,7 +133,9 @@ class Worker:
         return None
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, by force if it does not end by itself."""
+        self.send(None)
+        self.process.join(GRACE)
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -137,9 +146,8 @@ def _serve(target: str, connection: Connection) -> None:
     function = getattr(importlib.import_module(module), name)
     _limit_memory()
     connection.send(None)
-    with suppress(EOFError, KeyboardInterrupt):
-        while True:
-            case = connection.recv()
+    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent has gone
+        while (case := connection.recv()) is not None:
             try:
                 outcome = function(case)
             except Exception:

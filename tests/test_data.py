@@ -170,8 +170,8 @@ def test_check_training_data_finds_the_one_array_of_a_frame(order):
 
 def test_check_training_data_finds_no_one_array_where_columns_are_apart():
     X = np.random.default_rng(0).normal(size=(7, 5))
-    frame = pd.DataFrame(X, copy=False)
-    for parts in (frame.assign(z=0.0), frame.assign(z=1), frame[[0]]):
+    frame = pd.DataFrame(X, columns=list("abcde"), copy=False)
+    for parts in (frame.assign(z=0.0), frame.assign(z=1), frame[["a"]]):
         table = check(parts).table
         assert isinstance(table, ColumnTable)
         np.testing.assert_array_equal(table.to_array(), parts.to_numpy())

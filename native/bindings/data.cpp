@@ -103,6 +103,7 @@ void bind_columns(nb::module_& module) {
             return columns == other;
           },
           nb::arg("other"), "Whether another table stores the same entries and has the same bins.")
+      .def("append", &SparseColumns::append, nb::arg("other"), "Add the columns of another table with the same rows.")
       .def(
           "expand",
           [](const SparseColumns& columns, Vector<const std::int64_t> features, BinnedColumns& out, Threads& threads) {
@@ -174,12 +175,14 @@ void bind_data(nb::module_& module) {
       .def(
           "transform_sparse",
           [](const BinMapper& mapper, Vector<const std::int64_t> indptr, const Array1d& indices, const Array1d& data,
-             std::int64_t n_rows, Threads& threads) {
+             std::int64_t n_rows, Threads& threads, std::int64_t first_feature) {
             const SparseView table = as_sparse(indptr, indices, data, n_rows);
             nb::gil_scoped_release release;
-            return mapper.transform(table, threads);
+            return SparseColumns(table, mapper, first_feature, threads);
           },
-          nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("n_rows"), nb::arg("threads"));
+          nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("n_rows"), nb::arg("threads"),
+          nb::arg("first_feature") = 0, "Code a sparse table whose columns are the features from `first_feature` on.")
+      .def("append", &BinMapper::append, nb::arg("other"), "Add the features of another mapper.");
 }
 
 }  // namespace mpboost::bindings

@@ -157,6 +157,13 @@ BinMapper::BinMapper(std::vector<double> edges, std::vector<std::int64_t> offset
   }
 }
 
+void BinMapper::append(const BinMapper& other) {
+  const std::int64_t end = offsets_.back();
+  for (std::size_t j = 1; j < other.offsets_.size(); ++j) offsets_.push_back(end + other.offsets_[j]);
+  edges_.insert(edges_.end(), other.edges_.begin(), other.edges_.end());
+  zero_codes_.insert(zero_codes_.end(), other.zero_codes_.begin(), other.zero_codes_.end());
+}
+
 BinMapper BinMapper::fit(const TableView& view, int max_bins, std::uint64_t seed, Threads& threads) {
   std::vector<Edges> edges(static_cast<std::size_t>(view.n_columns));
   if (are_bytes_kept(view, max_bins)) {

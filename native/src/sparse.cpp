@@ -20,23 +20,20 @@ SparseView::SparseView(std::int64_t n_rows, std::vector<std::int64_t> offsets, c
     throw std::invalid_argument("indptr, indices and data of the sparse table do not fit together");
 }
 
-SparseColumns BinMapper::transform(const SparseView& table, Threads& threads) const {
-  if (table.n_columns() != n_features()) throw std::invalid_argument("the table has another number of columns");
-  return {table, *this, threads};
-}
-
-SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, Threads& threads)
+SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, std::int64_t first_feature, Threads& threads)
     : n_rows_(view.n_rows()),
       offsets_(view.offsets()),
       rows_(static_cast<std::size_t>(offsets_.back())),
       codes_(static_cast<std::size_t>(offsets_.back())),
       columns_(static_cast<std::size_t>(view.n_columns())) {
+  if (first_feature < 0 || first_feature > mapper.n_features() - n_columns())
+    throw std::invalid_argument("the table has columns that are no features of the mapper");
   with_type(view.values(), [&]<class T>(const Table<T>& table) {
     threads.for_ranges(n_columns(), 16, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t j = begin; j < end; ++j) {
-        const auto edges = mapper.edges_of(j);
+        const auto edges = mapper.edges_of(first_feature + j);
         Column& column = columns_[static_cast<std::size_t>(j)];
-        column.zero_code = mapper.zero_code(j);
+        column.zero_code = mapper.zero_code(first_feature + j);
         column.n_bins = static_cast<std::uint8_t>(edges.size() + 1);
         double values[block_rows];
         int n = 0;
@@ -55,6 +52,15 @@ SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, Th
       }
     });
   });
+}
+
+void SparseColumns::append(const SparseColumns& other) {
+  if (other.n_rows_ != n_rows_) throw std::invalid_argument("the other table has another number of rows");
+  const std::int64_t end = offsets_.back();
+  for (std::size_t j = 1; j < other.offsets_.size(); ++j) offsets_.push_back(end + other.offsets_[j]);
+  rows_.insert(rows_.end(), other.rows_.begin(), other.rows_.end());
+  codes_.insert(codes_.end(), other.codes_.begin(), other.codes_.end());
+  columns_.insert(columns_.end(), other.columns_.begin(), other.columns_.end());
 }
 
 void SparseColumns::expand(std::span<const std::int64_t> features, BinnedColumns& out, Threads& threads) const {

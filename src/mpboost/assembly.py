@@ -97,7 +97,7 @@ def _has_examples(run: BoostingRun, problem: BinaryProblem, threads: _native.Thr
 
 def _has_validation(run: BoostingRun, problem: BinaryProblem, threads: _native.Threads) -> bool:
     if run.validation is None or problem.validation is None:
-        return run.validation is problem.validation
+        return run.validation is None and problem.validation is None
     other = _open_validation(problem, run.learner, run.task, threads)
     return other is not None and run.validation.has_rows_of(other)
 

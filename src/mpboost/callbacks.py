@@ -23,7 +23,7 @@ class Callback:
     """Base of all callbacks: each method does nothing.
 
     The argument ``run`` shows the fit as it stands: ``iteration``, ``n_estimators``, ``train_scores``, ``oop_scores``,
-    ``validation_scores``, ``best_iteration``, the last minipatch as ``rows`` and ``features``, and the two distributions as
+    ``validation_scores``, ``best_iteration``, the last minipatch as ``rows`` and ``features``, and the distributions as
     ``observation_probabilities`` and ``feature_probabilities``. Look, do not change.
 
     Examples

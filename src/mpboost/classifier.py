@@ -1,19 +1,17 @@
 """The classifier: scikit-learn's manners around the loop."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import get_tags
+from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from mpboost.assembly import assemble_run, check_continues
+from mpboost.base import MinipatchBooster
 from mpboost.boosting import boost
-from mpboost.callbacks import Callback, CallbackSupportMixin, ForwardToScikitLearn, ProgressBar, TimeLimit
+from mpboost.callbacks import Callback, ForwardToScikitLearn
 from mpboost.data import check_table, check_training_data, check_validation_data
 from mpboost.fitted import describe_fit
 from mpboost.interrupts import warn_if_interrupted
@@ -25,7 +23,7 @@ from mpboost.sampling import Size
 from mpboost.tasks import Weighting
 
 
-class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
     """Minipatch boosting for two classes.
 
     Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets it vote
@@ -237,15 +235,7 @@ class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if X_val is not None or y_val is not None:
             problem = problem.with_validation(*check_validation_data(self, data.known, X_val, y_val, sample_weight_val))
         threads = make_threads(self.n_jobs)
-
-        run = getattr(self, "_run", None) if self.warm_start else None
-        if run is None:
-            self._warn_of_new_start()
-            run = assemble_run(self, problem, threads)
-        else:
-            check_continues(self, run, problem, threads)
-            del self._run  # if this fit fails, the model stays as it is but cannot be continued
-        run.extend(self.n_estimators)
+        run = self._open_run(problem, threads)
         describe = partial(describe_fit, problem=problem, known=data.known, learning_rate=self.learning_rate)
         if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
             metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -289,7 +279,23 @@ class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self._decide(self._vote(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the share of votes for each class.
+        """Give the probability of each class, calibrated on the out-of-patch votes of the training rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, 2)
+            In the order of ``classes_``; rows sum to 1. The class that ``predict`` gives is the more probable one.
+        """
+        votes = self._vote(X)
+        return _as_two_columns(self._calibration.predict(votes, len(self._ensemble), self._tie_label))
+
+    def predict_vote_share(self, X: Any) -> NDArray[np.float64]:
+        """Give the share of votes for each class, as it is.
 
         Parameters
         ----------
@@ -301,8 +307,8 @@ class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         shares : array of shape (n_samples, 2)
             In the order of ``classes_``; rows sum to 1.
         """
-        positive = 0.5 + 0.5 * self._vote(X) / len(self._ensemble)
-        return np.column_stack([1.0 - positive, positive])
+        votes = self._vote(X)
+        return _as_two_columns(0.5 + 0.5 * votes / len(self._ensemble))
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Give the decision function of the first, the first two, ... learners.
@@ -336,30 +342,21 @@ class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for votes in self._staged_vote(X):
             yield self._decide(votes)
 
-    def _warn_of_new_start(self) -> None:
-        if self.warm_start and hasattr(self, "_ensemble"):
-            warnings.warn(
-                "This model cannot be continued and starts anew: its last fit was without warm_start=True or did not "
-                "end, or it comes from a pickle.",
-                stacklevel=4,
-            )
+    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Give the probabilities of the first, the first two, ... learners, all by the calibration of the model.
 
-    def _make_callbacks(self) -> list[Callback]:
-        for callback in self.callbacks or ():
-            if not isinstance(callback, Callback):
-                raise TypeError(f"callbacks must be instances of mpboost.Callback, not {callback!r}.")
-        callbacks = list(self.callbacks or ())
-        if self.time_limit is not None:
-            callbacks.append(TimeLimit(self.time_limit))
-        if self.verbose:
-            callbacks.append(ProgressBar())
-        return callbacks
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Rows to judge.
 
-    def _publish(self, fitted: dict[str, Any]) -> None:
-        state = {
-            name: value for name, value in (vars(self) | fitted).items() if name not in fitted or value is not None
-        }
-        self.__dict__ = state  # all at once: an interrupt leaves the old model or the new one, never half of each
+        Yields
+        ------
+        probabilities : array of shape (n_samples, 2)
+            As ``predict_proba``, for one more learner each time.
+        """
+        for n_learners, votes in enumerate(self._staged_vote(X), start=1):
+            yield _as_two_columns(self._calibration.predict(votes, n_learners, self._tie_label))
 
     def _vote(self, X: Any) -> NDArray[np.int32]:
         check_is_fitted(self)
@@ -370,15 +367,13 @@ class MPBoostClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         yield from self._ensemble.staged_vote(check_table(self, X), make_threads(self.n_jobs))
 
     def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
-        return self.classes_[np.where(votes == 0, self._tie_class, votes > 0).astype(np.intp)]
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A run holds the binned data and native objects: a pickled model predicts, but does not go on training.
-        return {name: value for name, value in super().__getstate__().items() if name != "_run"}
+        return self.classes_[np.where(votes == 0, self._tie_label > 0, votes > 0).astype(np.intp)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def _as_two_columns(positive: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([1.0 - positive, positive])

@@ -69,10 +69,9 @@ class TreeEnsemble:
         """Sum the votes, -1 or +1, of all learners."""
         total = np.zeros(table.n_rows, dtype=np.int32)
         n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, table.n_columns))
-        for start in range(0, table.n_rows, n_batch):
-            batch = slice(start, start + n_batch)
-            columns = make_binned_data(table.take_rows(batch).bin(self.mapper, threads)).fill(threads)
-            self.forest.add_votes(columns, 0, len(self), total[batch], threads)
+        for k, batch in enumerate(table.split_rows(n_batch)):
+            columns = make_binned_data(batch.bin(self.mapper, threads)).fill(threads)
+            self.forest.add_votes(columns, 0, len(self), total[k * n_batch : (k + 1) * n_batch], threads)
         return total
 
     def staged_vote(self, table: Table, threads: _native.Threads) -> Iterator[NDArray[np.int32]]:

@@ -27,6 +27,7 @@ MAX_DEPTH = 10
 ONE = 1.0 + 1e-9
 
 FINITE = Rule(lambda values: np.isfinite(values).all(), "must be finite")
+FINITE_OR_NAN = Rule(lambda values: not np.isinf(values).any(), "must be finite, or NaN")
 SHARE = Rule(lambda values: np.all((values >= 0) & (values <= ONE)), "must be between 0 and 1")
 SCORE = Rule(
     lambda values: np.all((values >= 0) & (values <= ONE) | np.isnan(values)), "must be between 0 and 1, or NaN"

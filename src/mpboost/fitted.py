@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mpboost.boosting import BoostingRun
+from mpboost.calibration import VoteCalibration
 from mpboost.problem import BinaryProblem
 from mpboost.sampling import probabilities_from_logs
 
@@ -17,7 +18,8 @@ def describe_fit(
     oop_scores = np.array(run.oop_scores)
     if run.observation_sampler.n_drawn == len(task.labels):
         oop_scores[:] = np.nan  # no row was ever out of a patch
-    oop_votes = (best.votes - best.in_patch_votes).astype(np.float64)
+    oop_votes = best.votes - best.in_patch_votes
+    calibration = VoteCalibration.fit(oop_votes, n_learners - best.in_patch_counts, task.labels, task.sample_weights)
     validation_scores = np.array(run.validation_scores) if run.validation_scores else None
     total_importance = best.importance_sums.sum()
     return {
@@ -35,7 +37,8 @@ def describe_fit(
         "feature_probabilities_": best.feature_probabilities.copy(),
         "feature_importances_": best.importance_sums / (total_importance or 1.0),
         "_ensemble": run.ensemble.first(n_learners),
-        "_tie_class": int(task.tie_label > 0),
+        "_calibration": calibration,
+        "_tie_label": task.tie_label,
         "_vote_weight": float(learning_rate),
         **known,
     }

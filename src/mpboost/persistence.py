@@ -11,17 +11,20 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from mpboost.calibration import VoteCalibration
 from mpboost.classifier import MPBoostClassifier
 from mpboost.container import Arrays, ModelFileError, read_container, write_container
 from mpboost.ensemble import TreeEnsemble
 from mpboost.fields import (
     FINITE,
+    FINITE_OR_NAN,
     POSITIVE,
     SCORE,
     SHARE,
     Array,
     Field,
     Labels,
+    Lists,
     Parts,
     Plain,
     Rule,
@@ -36,6 +39,7 @@ TREES = State(
     edges=Array("float64", "n_edges"),
     edge_offsets=Array("int64", "n_features+1"),
     splits=Array("uint8", "n_split_bytes"),
+    category_sets=Array("uint8", "n_category_bytes"),
     leaf_values=Array("float64", "n_leaves", rule=FINITE),
     split_offsets=Array("int64", "n_trees+1"),
 )
@@ -45,6 +49,9 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     MPBoostClassifier: (
         Field("n_features_in_", Scalar(int, size="n_features")),
         Field("feature_names_in_", Strings("n_features"), optional=True),
+        Field("is_categorical_", Array("bool", "n_features"), optional=True),
+        Field("categories_", Lists("n_features"), optional=True),
+        Field("has_other_category_", Array("bool", "n_features"), optional=True),
         Field("classes_", Labels(2)),
         Field("n_iter_", Scalar(int, size="n_iterations")),
         Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
@@ -52,12 +59,15 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         Field("train_scores_", Array("float64", "n_iterations", rule=SCORE)),
         Field("oop_scores_", Array("float64", "n_iterations", rule=SCORE)),
         Field("oop_score_", Scalar(float, rule=SCORE)),
-        Field("oop_decision_function_", Array("float64", "n_samples", rule=FINITE)),
+        Field("validation_scores_", Array("float64", "n_iterations", rule=SHARE), optional=True),
+        Field("validation_score_", Scalar(float, rule=SHARE), optional=True),
+        Field("oop_decision_function_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
         Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
         Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
         Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
         Field("_ensemble", TREES),
-        Field("_tie_class", Scalar(int, rule=Rule(lambda value: value in (0, 1), "must be 0 or 1"))),
+        Field("_calibration", State(VoteCalibration, parameters=Array("float64", 2))),
+        Field("_tie_label", Scalar(int, rule=Rule(lambda value: value in (-1, 1), "must be -1 or 1"))),
         Field("_vote_weight", Scalar(float, rule=POSITIVE)),
     ),
 }

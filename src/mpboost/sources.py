@@ -70,7 +70,7 @@ def read_source(estimator: Any, X: Any, *, reset: bool, has_categories: bool) ->
         if X.ndim != 2:
             raise ValueError(f"Expected a sparse matrix of 2 dimensions, but X has {X.ndim}: reshape it.")
         table = SparseTable.from_matrix(X)
-        matrix = validate_data(estimator, table.matrix, reset=reset, accept_sparse="csc", **CHECKS)
+        matrix = validate_data(estimator, table.matrix, reset=reset, accept_sparse=("csr", "csc"), **CHECKS)
         return SparseSource(SparseTable(matrix))
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):

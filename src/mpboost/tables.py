@@ -3,8 +3,9 @@
 All calls of the engine are short, some hundredths of a second, so that an interrupt is noticed in between.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -17,13 +18,17 @@ from mpboost.categories import MISSING
 Rows = NDArray[np.int64] | slice
 
 #: Cells that the engine codes in one call.
-CELLS_PER_CALL = 1 << 23
+CELLS_PER_CALL = 1 << 22
 
 #: Values that it sorts, or bytes that it looks at, in one call.
-SORTED_PER_CALL = 1 << 20
+SORTED_PER_CALL = 1 << 19
 BYTES_PER_CALL = 1 << 26
 
-#: Rows that bins are sought in at most; see native/src/binning.cpp.
+#: Pieces that a sparse matrix is read in, unless they have fewer cells than this.
+SPARSE_PIECES = 16
+SPARSE_CELLS = 1 << 14
+
+#: Rows that bins are sought in at most; see native/src/edges.cpp.
 SAMPLE_ROWS = 200_000
 
 
@@ -46,6 +51,9 @@ class Table(Protocol):
 
     def take_rows(self, rows: Rows) -> "Table":
         """Make a table of some of the rows; mostly a view where they are a slice."""
+
+    def split_rows(self, n_rows: int) -> "Iterator[Table]":
+        """Make tables of so many rows each, the last one perhaps of fewer."""
 
     def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Make an array of two dimensions of some of the rows and columns; categories are their codes."""
@@ -98,6 +106,10 @@ class DenseTable:
     def take_rows(self, rows: Rows) -> Self:
         """Make a table of some of the rows; a view where they are a slice."""
         return type(self)(self.array[rows])
+
+    def split_rows(self, n_rows: int) -> "Iterator[DenseTable]":
+        """Make tables of so many rows each."""
+        return map(self.take_rows, _slice_rows(self.n_rows, n_rows))
 
     def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Make an array of two dimensions of some of the rows and columns."""
@@ -161,6 +173,10 @@ class ColumnTable:
         """Make a table of some of the rows; a view where they are a slice."""
         return type(self)([column[rows] for column in self.columns], self.n_codes)
 
+    def split_rows(self, n_rows: int) -> "Iterator[ColumnTable]":
+        """Make tables of so many rows each."""
+        return map(self.take_rows, _slice_rows(self.n_rows, n_rows))
+
     def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Make an array of two dimensions of some of the rows and columns; categories are their codes."""
         chosen = range(self.n_columns) if features is None else features.tolist()
@@ -175,9 +191,9 @@ class ColumnTable:
 
 @dataclass(frozen=True)
 class SparseTable:
-    """A sparse matrix by columns: rows ascend within a column, and none is there twice."""
+    """A sparse matrix by rows or by columns: no cell is there twice, and those of a row or column ascend."""
 
-    matrix: sparse.csc_array
+    matrix: sparse.csr_array | sparse.csc_array
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Self:
@@ -187,11 +203,11 @@ class SparseTable:
             # rows and columns are checked before anything relies on them.
             matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
             matrix.check_format(full_check=True)
-        columns = sparse.csc_array(matrix)
-        if not columns.has_canonical_format:
-            columns = columns.copy()
-            columns.sum_duplicates()
-        return cls(columns)
+        compressed = sparse.csc_array(matrix) if matrix.format == "csc" else sparse.csr_array(matrix)
+        if not compressed.has_canonical_format:
+            compressed = compressed.copy()
+            compressed.sum_duplicates()
+        return cls(compressed)
 
     @property
     def n_rows(self) -> int:
@@ -205,11 +221,20 @@ class SparseTable:
 
     def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
         """Find where the bins of each column end."""
-        return _native.BinMapper.fit_sparse(*self._parts(), max_bins, seed, threads)
+        return _join(
+            _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, seed, threads) for _, piece in self._pieces()
+        )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.SparseColumns:
         """Code the values by the bins of a mapper."""
-        return mapper.transform_sparse(*self._parts(), threads)
+        pieces = (
+            mapper.transform_sparse(*piece, self.n_rows, threads, first_column)
+            for first_column, piece in self._pieces()
+        )
+        whole = next(pieces)
+        for piece in pieces:
+            whole.append(piece)
+        return whole
 
     def take_rows(self, rows: Rows) -> Self:
         """Make a table of some of the rows."""
@@ -217,12 +242,25 @@ class SparseTable:
 
     def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
         """Make an array of two dimensions of some of the rows and columns."""
-        matrix = self.matrix if features is None else self.matrix[:, features]
-        return (matrix if rows is None else matrix[rows]).toarray()
+        matrix = self.matrix if rows is None else self.matrix[rows]
+        return (matrix if features is None else matrix[:, features]).toarray()
 
-    def _parts(self) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], int]:
-        matrix = self.matrix
-        return matrix.indptr.astype(np.int64, copy=False), matrix.indices, as_native(matrix.data), self.n_rows
+    def split_rows(self, n_rows: int) -> "Iterator[SparseTable]":
+        """Make tables of so many rows each."""
+        by_rows = sparse.csr_array(self.matrix)  # whose rows are quick to take
+        return (SparseTable(by_rows[rows]) for rows in _slice_rows(self.n_rows, n_rows))
+
+    def _pieces(self) -> Iterator[tuple[int, tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]]]:
+        """Give some columns at a time, by columns: the number of the first, and where they begin, rows and values.
+
+        A matrix by rows is turned over in pieces, so that there is never a second one.
+        """
+        n_pieces = max(1, min(self.n_columns, SPARSE_PIECES, self.matrix.nnz // SPARSE_CELLS))
+        bounds = np.linspace(0, self.n_columns, n_pieces + 1).astype(int).tolist()
+        for first, last in pairwise(bounds):
+            piece = self.matrix if n_pieces == 1 else self.matrix[:, first:last]
+            columns = sparse.csc_array(piece)
+            yield first, (columns.indptr.astype(np.int64, copy=False), columns.indices, as_native(columns.data))
 
 
 def as_native(array: NDArray[Any]) -> NDArray[Any]:
@@ -240,6 +278,10 @@ def as_native(array: NDArray[Any]) -> NDArray[Any]:
         return array.astype(np.float32 if size < 4 else np.float64)
 
 
+def _slice_rows(n_rows: int, step: int) -> Iterator[slice]:
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
 def _encode(
     array: NDArray[Any],
     mapper: _native.BinMapper,
@@ -248,17 +290,17 @@ def _encode(
     threads: _native.Threads,
 ) -> None:
     n_rows, n_columns = array.shape
-    step = max(1 << 10, CELLS_PER_CALL // n_columns)
+    step = 128 * max(1, CELLS_PER_CALL // (128 * n_columns))  # the engine works on blocks of so many rows
     for row in range(0, n_rows, step):
         mapper.encode(array[row : row + step], columns, row, first_column, threads)
 
 
 def _join(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
     """Make one mapper of those of some columns each."""
-    parts = list(mappers)
-    n_edges = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(n_edges, dtype=np.int64)])
-    return _native.BinMapper(np.concatenate([part.edges for part in parts]), offsets)
+    whole = _native.BinMapper(np.empty(0), np.zeros(1, dtype=np.int64))
+    for part in mappers:
+        whole.append(part)
+    return whole
 
 
 def _split_codes(n_codes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

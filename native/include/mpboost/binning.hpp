@@ -34,8 +34,10 @@ class BinMapper {
   }
   std::uint8_t zero_code(std::int64_t feature) const { return zero_codes_[static_cast<std::size_t>(feature)]; }
 
+  // Add the features of another mapper.
+  void append(const BinMapper& other);
+
   BinnedColumns transform(const TableView& table, Threads& threads) const;
-  SparseColumns transform(const SparseView& table, Threads& threads) const;
 
   // Code a piece of a table, whose first cell belongs to (first_row, first_column) of `out`.
   void encode(const TableView& piece, BinnedColumns& out, std::int64_t first_row, std::int64_t first_column,

@@ -16,7 +16,11 @@ class SparseView;
 // Rows and codes of the stored entries, five bytes for each.
 class SparseColumns {
  public:
-  SparseColumns(const SparseView& table, const BinMapper& mapper, Threads& threads);
+  // The first column of the table is feature `first_feature` of the mapper.
+  SparseColumns(const SparseView& table, const BinMapper& mapper, std::int64_t first_feature, Threads& threads);
+
+  // Add the columns of another table with the same rows.
+  void append(const SparseColumns& other);
 
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_columns() const { return static_cast<std::int64_t>(columns_.size()); }
