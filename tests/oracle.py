@@ -1,11 +1,12 @@
 """The oracle: Algorithm 1 of the paper for two classes, transcribed line by line into plain NumPy.
 
-It is given the draws R and C of a real run and must come to the same outputs, distributions and scores. Slow on
-purpose: nothing is updated in place, tabulated or kept in logarithms.
+It is given the draws R and C of a real run, and the weights that the rows of R have in training, and must come to the
+same outputs, distributions and scores. Slow on purpose: nothing is updated in place, tabulated or kept in logarithms.
 """
 
 import numpy as np
-from native.naive_tree import MISSING, find_votes, grow_tree
+from native.naive_grower import grow_tree
+from native.naive_tree import MISSING, NO_SETS, find_votes
 from numpy.typing import NDArray
 
 from mpboost.ensemble import SPLIT_DTYPE
@@ -34,27 +35,35 @@ class Oracle:
         tie_label: int,
         adaptive_observations: bool = True,
         adaptive_features: bool = True,
+        sample_weights: NDArray[np.float64] | None = None,
+        is_categorical: NDArray[np.bool_] | None = None,
         **tree_options: int,
     ):
         self.codes, self.y, self.mu, self.tie_label = codes, y, mu, tie_label
         self.L, self.learning_rate, self.tree_options = TABLE_I[weighting], learning_rate, tree_options
         self.adaptive_observations, self.adaptive_features = adaptive_observations, adaptive_features
+        self.is_categorical = is_categorical
         M, N = codes.shape
-        self.p, self.q = np.full(N, 1 / N), np.full(M, 1 / M)
+        self.w = np.ones(N) if sample_weights is None else sample_weights
+        self.p, self.q = self.w / self.w.sum(), np.full(M, 1 / M)
         self.F, self.G = np.zeros(N, dtype=int), np.zeros(N, dtype=int)
 
-    def iterate(self, R: NDArray[np.int64], C: NDArray[np.int64]) -> None:
-        """Do one iteration with a minipatch that was drawn elsewhere."""
+    def iterate(
+        self, R: NDArray[np.int64], C: NDArray[np.int64], patch_weights: NDArray[np.float64] | None = None
+    ) -> None:
+        """Do one iteration with a minipatch that was drawn, and perhaps weighed, elsewhere."""
         N = len(self.y)
         # 2. Train a weak learner on the minipatch.
-        tree = grow_tree(self.codes, R, C, self.y, tie_value=self.tie_label, **self.tree_options)
+        patch = R, C, self.y, patch_weights, self.is_categorical
+        tree = grow_tree(self.codes, *patch, tie_value=self.tie_label, **self.tree_options)
         splits = np.array([(*split, 0) for split in tree.splits], dtype=SPLIT_DTYPE)
-        self.h = find_votes(splits, np.array(tree.leaf_values), self.codes).astype(int)
+        sets = np.vstack([NO_SETS, *tree.sets])
+        self.h = find_votes(splits, np.array(tree.leaf_values), self.codes, sets).astype(int)
         # 3. Update outputs.
         self.F = self.F + self.h
         # 4. Update probability distributions.
         if self.adaptive_observations:
-            weights = self.L(self.y, self.learning_rate * self.F)
+            weights = self.w * self.L(self.y, self.learning_rate * self.F)
             self.p = weights / weights.sum()
         if self.adaptive_features and tree.importances.sum() > 0:
             r = self.q[C].sum()
@@ -64,8 +73,8 @@ class Oracle:
         # 5. Out-of-patch accuracy.
         outside = np.array([i not in set(R.tolist()) for i in range(N)])
         self.G = self.G + np.where(outside, self.h, 0)
-        self.oop = sum(np.sign(self.G) == self.y) / N
-        self.train = sum(np.where(self.F == 0, self.tie_label, np.sign(self.F)) == self.y) / N
+        self.oop = sum(self.w[np.sign(self.G) == self.y]) / sum(self.w)
+        self.train = sum(self.w[np.where(self.F == 0, self.tie_label, np.sign(self.F)) == self.y]) / sum(self.w)
 
 
 def is_completion(

@@ -11,9 +11,10 @@ from oracle import WEIGHTINGS, Oracle, is_completion, rank_values
 from mpboost import Callback, MPBoostClassifier, _native
 from mpboost.boosting import BoostingRun, boost
 from mpboost.ensemble import EstimatorEnsemble, TreeEnsemble
-from mpboost.learners import TrainedLearner, TreeLearner
+from mpboost.learners import TrainedLearner, TreeLearner, TreeOptions
 from mpboost.sampling import FeatureSampler, ObservationSampler
 from mpboost.stopping import NoStopping, PaperStopping, PatienceStopping
+from mpboost.tables import DenseTable
 from mpboost.tasks import BinaryTask, find_tie_label
 
 
@@ -23,6 +24,7 @@ class Record:
 
     R: NDArray[np.int64]
     C: NDArray[np.int64]
+    patch_weights: NDArray[np.float64] | None
     F: NDArray[np.int32]
     G: NDArray[np.int32]
     p: NDArray[np.float64]
@@ -43,6 +45,7 @@ class Recorder(Callback):
             Record(
                 run.rows.copy(),
                 run.features.copy(),
+                getattr(run.observation_sampler, "patch_weights", None),
                 task.votes.copy(),
                 task.votes - task.in_patch_votes,
                 run.observation_probabilities,
@@ -51,6 +54,14 @@ class Recorder(Callback):
                 run.train_scores[-1],
             )
         )
+
+
+class RecordingSampler(ObservationSampler):
+    """Keeps the weights of the last minipatch."""
+
+    def weigh(self, rows):
+        self.patch_weights = super().weigh(rows)
+        return self.patch_weights
 
 
 def make_data(missing=0.0, n_samples=300, n_features=12, seed=0):
@@ -78,28 +89,35 @@ def make_run(
     stopping=None,
     seed=3,
     learner=None,
+    sample_weights=None,
+    is_categorical=None,
 ):
     """Assemble a run by hand."""
     threads = _native.Threads(1)
-    task = BinaryTask(labels, weighting=weighting, learning_rate=learning_rate, adaptive=adaptive[0])
-    mapper = _native.BinMapper.fit(X, 255, seed, threads)
-    trees = TreeLearner(
-        mapper,
-        X,
+    task = BinaryTask(
         labels,
+        weighting=weighting,
+        learning_rate=learning_rate,
+        adaptive=adaptive[0],
+        sample_weights=sample_weights,
+    )
+    table = DenseTable(X)
+    mapper = table.fit_mapper(255, seed, threads)
+    options = TreeOptions(
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,
         tie_label=task.tie_label,
         importance="impurity",
+        is_categorical=is_categorical,
         seed=seed,
-        threads=threads,
     )
+    trees = TreeLearner(mapper, table, labels, options, threads)
     features = FeatureSampler(
         X.shape[1], patch[1], momentum=momentum, exploration=exploration, adaptive=adaptive[1], seed=seed
     )
     return BoostingRun(
         task=task,
-        observation_sampler=ObservationSampler(task.log_weights, patch[0], seed),
+        observation_sampler=RecordingSampler(task.log_weights, patch[0], seed, sample_weights),
         feature_sampler=features,
         learner=learner or trees,
         stopping=stopping or NoStopping(),
@@ -126,7 +144,26 @@ RUNS = {
     "missing values": {"missing": 0.2},
     "missing values, hard logistic": {"missing": 0.6, "weighting": "hard_logistic"},
     "patches of 3 rows": {"patch": (3, 2), "weighting": "exponential"},
+    "weights": {"weighted": True},
+    "weights, exponential": {"weighted": True, "weighting": "exponential", "learning_rate": 0.1},
+    "weights, uniform observations": {"weighted": True, "adaptive": (False, True)},
+    "weights, most rows drawn": {"weighted": True, "patch": (200, 5), "max_depth": 4},
+    "categories": {"n_categorical": 8},
+    "categories, missing values": {"n_categorical": 8, "missing": 0.2, "min_samples_leaf": 2},
+    "weights and categories, missing values": {"weighted": True, "n_categorical": 8, "missing": 0.2},
 }
+
+
+def pose(options):
+    """Make the data of a run; return them with the options that are left for the run itself."""
+    options = dict(options)
+    X, labels = make_data(options.pop("missing", 0.0))
+    if options.pop("weighted", False):
+        options["sample_weights"] = 10.0 ** np.random.default_rng(1).uniform(-1, 1, len(labels))
+    if n_categorical := options.pop("n_categorical", 0):
+        X[:, :n_categorical] = np.floor(3 * X[:, :n_categorical]) % 7
+        options["is_categorical"] = np.arange(X.shape[1]) < n_categorical
+    return X, labels, options
 
 
 def make_oracle(X, labels, options):
@@ -137,9 +174,11 @@ def make_oracle(X, labels, options):
         mu=options.get("momentum", 0.5),
         weighting=options.get("weighting", "logistic"),
         learning_rate=options.get("learning_rate", 1.0),
-        tie_label=find_tie_label(labels),
+        tie_label=find_tie_label(labels, options.get("sample_weights")),
         adaptive_observations=adaptive[0],
         adaptive_features=adaptive[1],
+        sample_weights=options.get("sample_weights"),
+        is_categorical=options.get("is_categorical"),
         max_depth=options.get("max_depth", 0),
         min_samples_leaf=options.get("min_samples_leaf", 1),
     )
@@ -147,29 +186,30 @@ def make_oracle(X, labels, options):
 
 @pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
 def test_boost_matches_the_oracle(options):
-    options = dict(options)
-    X, labels = make_data(options.pop("missing", 0.0))
+    X, labels, options = pose(options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, **options), 50, recorder)
     F_before = np.zeros(len(labels), dtype=int)
     assert len(recorder.records) == 50
     for record in recorder.records:
-        oracle.iterate(record.R, record.C)
+        oracle.iterate(record.R, record.C, record.patch_weights)
         np.testing.assert_array_equal(record.F - F_before, oracle.h)
         np.testing.assert_array_equal(record.F, oracle.F)
         np.testing.assert_array_equal(record.G, oracle.G)
         np.testing.assert_allclose(record.p, oracle.p, rtol=1e-12)
         np.testing.assert_allclose(record.q, oracle.q, rtol=1e-12)
-        assert record.oop == oracle.oop
-        assert record.train == oracle.train
+        if "sample_weights" in options:
+            assert len(set(record.patch_weights)) > 1
+            assert (record.oop, record.train) == pytest.approx((oracle.oop, oracle.train), rel=1e-12)
+        else:
+            assert (record.oop, record.train) == (oracle.oop, oracle.train)
         F_before = record.F
 
 
 @pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
 def test_boost_draws_from_the_distributions_of_the_oracle(threads, options):
     # The race is a function of weights, seed, iteration and purpose, and weights count by their ratios alone.
-    options = dict(options)
-    X, labels = make_data(options.pop("missing", 0.0))
+    X, labels, options = pose(options)
     n, m = options.get("patch", (40, 5))
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, seed=99, **options), 50, recorder)
@@ -182,7 +222,7 @@ def test_boost_draws_from_the_distributions_of_the_oracle(threads, options):
         C = _native.race(log_q, m, 99, t, _native.Purpose.FEATURES, threads)
         assert is_completion(R, record.R, labels, oracle.p)
         assert record.C.tolist() == C.tolist()
-        oracle.iterate(record.R, record.C)
+        oracle.iterate(record.R, record.C, record.patch_weights)
 
 
 @pytest.mark.parametrize("learning_rate", [1.0, 0.1])
@@ -203,7 +243,7 @@ def test_classifier_publishes_what_the_oracle_finds(weighting, learning_rate):
     oracle = make_oracle(X, labels, {"weighting": weighting, "learning_rate": learning_rate})
     oop, train = [], []
     for record in recorder.records:
-        oracle.iterate(record.R, record.C)
+        oracle.iterate(record.R, record.C, record.patch_weights)
         oop.append(oracle.oop)
         train.append(oracle.train)
     np.testing.assert_array_equal(model.decision_function(X), learning_rate * oracle.F)
@@ -272,7 +312,7 @@ def test_boost_goes_on_where_a_callback_ended_it():
 
 def test_boost_tells_callbacks_of_the_end_when_a_learner_fails():
     class FailingLearner:
-        def train(self, iteration, rows, features, threads):
+        def train(self, iteration, rows, features, weights, threads):
             raise RuntimeError("out of order")
 
     class Witness(Callback):
@@ -374,7 +414,7 @@ class TestManyIterations:
             credits = np.random.default_rng(0).dirichlet([0.1, 0.1], size=97)
             self.importances = np.vstack([credits, [[1.0, 0.0], [0.0, 1.0]] * 50])
 
-        def train(self, iteration, rows, features, threads):
+        def train(self, iteration, rows, features, weights, threads):
             return TrainedLearner(None, self.votes, self.importances[iteration % len(self.importances)])
 
     class Checker(Callback):

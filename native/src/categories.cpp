@@ -9,9 +9,9 @@ namespace mpboost {
 namespace {
 
 struct Category {
-  std::uint8_t code = 0;
-  std::int32_t n_rows = 0;
-  std::int64_t weight = 0, positive = 0;
+  std::uint8_t code;
+  std::int32_t n_rows;
+  std::int64_t weight, positive;
 };
 
 // Fewer positives first. Weights are below 2^31, so that the products are exact.
@@ -23,7 +23,10 @@ bool operator<(const Category& a, const Category& b) {
 }  // namespace
 
 void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& choice) {
-  std::array<Category, 256> categories{};
+  std::array<Category, 256> categories;  // most nodes are small: only those that the group has are made zero
+  const auto n_bins = static_cast<std::size_t>(group_bins_[lane / group_lanes]);
+  std::fill_n(categories.begin(), n_bins, Category{});
+  categories[missing_code] = {};
   const std::uint8_t* column = lane_codes(lane, node);
   for (std::int32_t i = 0; i < node.size(); ++i) {
     const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
@@ -35,11 +38,11 @@ void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& c
     if (i >= node.n_negative) category.positive += weight;
   }
   const Category missing = categories[missing_code];
-  const auto end = std::remove_if(categories.begin(), categories.begin() + missing_code,
+  const auto end = std::remove_if(categories.begin(), categories.begin() + static_cast<std::ptrdiff_t>(n_bins),
                                   [](const Category& category) { return category.n_rows == 0; });
   std::sort(categories.begin(), end);
 
-  Category left;
+  Category left{};
   CategorySet set{};
   Choice best{lane, 0, false, -1.0, {}};
   const auto total = static_cast<double>(node.weight()), positive = static_cast<double>(node.positive);

@@ -3,9 +3,9 @@
 
 // Weights of a group's rows that go left, lane by lane; rows are counted where min_samples_leaf asks for it.
 struct LaneSums {
-  alignas(64) std::int32_t all[group_lanes] = {};
-  alignas(64) std::int32_t positive[group_lanes] = {};
-  alignas(64) std::int32_t rows[group_lanes] = {};
+  Single::Int all[Single::n_vectors] = {};
+  Single::Int positive[Single::n_vectors] = {};
+  Single::Int rows[Single::n_vectors] = {};
 };
 
 // Lanes of small numbers as the numbers that splits are coded by.
@@ -35,25 +35,30 @@ struct WeightedBest {
 // Add the rows whose codes are at most the threshold's, or with `is_equal` those that have just its codes.
 template <bool is_equal, bool has_min_leaf>
 inline void add_rows(const std::uint8_t* codes, const std::int32_t* weights, std::int32_t n,
-                     const std::uint8_t* threshold, std::int32_t* sums, std::int32_t* rows) {
+                     const Single::Int (&threshold)[Single::n_vectors], Single::Int (&sums)[Single::n_vectors],
+                     Single::Int (&rows)[Single::n_vectors]) {
   for (std::int32_t i = 0; i < n; ++i, codes += group_lanes) {
-    const std::int32_t weight = weights[i];
-    for (int lane = 0; lane < group_lanes; ++lane) {
-      const bool counts = is_equal ? codes[lane] == threshold[lane] : codes[lane] <= threshold[lane];
-      sums[lane] += counts ? weight : 0;
-      if constexpr (has_min_leaf) rows[lane] += counts;
+    const Single::Int weight = Single::Int{} + weights[i];
+    for (int v = 0; v < Single::n_vectors; ++v) {
+      const Single::Int code = widen(codes + v * Single::lanes);
+      const Single::Int counts = is_equal ? code == threshold[v] : code <= threshold[v];  // 0 or -1
+      sums[v] += counts & weight;
+      if constexpr (has_min_leaf) rows[v] -= counts;
     }
   }
 }
 
 template <bool is_equal, bool has_min_leaf>
-inline void sum_rows(const NodeRows& node, const std::uint8_t* threshold, LaneSums& sums) {
-  alignas(64) std::int32_t negative[group_lanes] = {};
-  const auto n_negative = static_cast<std::size_t>(node.n_negative);
-  add_rows<is_equal, has_min_leaf>(node.codes, node.weights, node.n_negative, threshold, negative, sums.rows);
-  add_rows<is_equal, has_min_leaf>(node.codes + n_negative * group_lanes, node.weights + n_negative, node.n_positive,
-                                   threshold, sums.positive, sums.rows);
-  for (int lane = 0; lane < group_lanes; ++lane) sums.all[lane] = negative[lane] + sums.positive[lane];
+inline LaneSums sum_rows(const NodeRows& node, const std::uint8_t* threshold_codes) {
+  LaneSums sums;
+  Single::Int threshold[Single::n_vectors];
+  for (int v = 0; v < Single::n_vectors; ++v) threshold[v] = widen(threshold_codes + v * Single::lanes);
+  const std::uint8_t* positives = node.codes + static_cast<std::size_t>(node.n_negative) * group_lanes;
+  add_rows<is_equal, has_min_leaf>(node.codes, node.weights, node.n_negative, threshold, sums.all, sums.rows);
+  add_rows<is_equal, has_min_leaf>(positives, node.weights + node.n_negative, node.n_positive, threshold, sums.positive,
+                                   sums.rows);
+  for (int v = 0; v < Single::n_vectors; ++v) sums.all[v] += sums.positive[v];
+  return sums;
 }
 
 template <bool has_missing, bool has_min_leaf>
@@ -62,16 +67,17 @@ GroupSplit search_weighted_pairs_as(const NodeRows& node) {
   if constexpr (has_missing) {
     std::uint8_t code[group_lanes];
     std::memset(code, missing_code, sizeof code);
-    sum_rows<true, has_min_leaf>(node, code, missing);
+    missing = sum_rows<true, has_min_leaf>(node, code);
   }
   WeightedBest<false, has_min_leaf> best(node);
   for (std::int32_t row = 0; row < node.n_negative + node.n_positive; ++row) {
     const std::uint8_t* threshold = node.codes + row * group_lanes;
-    LaneSums left;
-    sum_rows<false, has_min_leaf>(node, threshold, left);
+    const LaneSums left = sum_rows<false, has_min_leaf>(node, threshold);
     for (int v = 0; v < Double::n_vectors; ++v) {
       const int lane = v * Double::lanes;
-      const auto read = [=](const std::int32_t* sums) { return read_counts(sums + lane); };
+      const auto read = [=](const Single::Int* sums) {
+        return read_counts(reinterpret_cast<const std::int32_t*>(sums) + lane);
+      };
       const Double::Int code = read_codes(threshold + lane) * 2;
       const Double::Int allowed = has_missing ? code != 2 * missing_code : ~Double::Int{};
       best.offer(v, read(left.all), read(left.positive), read(left.rows), code, allowed);
