@@ -49,6 +49,14 @@ class Keeper(Book):
         self.kept.append((context.task_name, X, y, fitted_estimator))
 
 
+@pytest.fixture
+def keeper():
+    """A keeper that forgets its models at the end: scikit-learn caches the callback itself for the whole process."""
+    keeper = Keeper()
+    yield keeper
+    keeper.kept.clear()
+
+
 def expected_lines(n_iterations):
     pairs = [(edge, "iteration", t) for t in range(n_iterations) for edge in ("begin", "end")]
     return ["setup", ("begin", "fit", 0), *pairs, ("end", "fit", 0), "teardown"]
@@ -104,9 +112,8 @@ def test_callbacks_end_all_that_they_began_when_the_fit_is_interrupted():
 
 
 @pytest.mark.parametrize("stopping", [None, "patience"])
-def test_callbacks_get_the_model_of_the_moment(stopping):
+def test_callbacks_get_the_model_of_the_moment(stopping, keeper):
     X, y = make_integers()
-    keeper = Keeper()
     parameters = {**SMALL, "stopping": stopping, "n_iter_no_change": 10}
     model = MPBoostClassifier(**parameters).set_callbacks(keeper).fit(X, y)
     assert [name for name, *_ in keeper.kept] == ["iteration"] * model.n_iter_ + ["fit"]
@@ -118,22 +125,20 @@ def test_callbacks_get_the_model_of_the_moment(stopping):
     np.testing.assert_array_equal(keeper.kept[-1][3].predict(X), model.predict(X))
 
 
-def test_callbacks_get_the_data_as_it_was_given():
+def test_callbacks_get_the_data_as_it_was_given(keeper):
     pandas = pytest.importorskip("pandas")
     X, y = make_integers()
     table, labels = pandas.DataFrame(X, columns=list("abcde")), np.where(y, "yes", "no")
-    keeper = Keeper()
     MPBoostClassifier(**PARAMETERS).set_callbacks(keeper).fit(table, labels)
     _, given, targets, fitted = keeper.kept[3]
     assert given is table
     assert fitted.score(given, targets) > 0.5  # a table without names would be warned of
 
 
-def test_callbacks_get_a_model_that_has_forgotten_an_earlier_fit():
+def test_callbacks_get_a_model_that_has_forgotten_an_earlier_fit(keeper):
     pandas = pytest.importorskip("pandas")
     X, y = make_integers()
     model = MPBoostClassifier(**PARAMETERS).fit(pandas.DataFrame(X, columns=list("abcde")), y)
-    keeper = Keeper()
     model.set_callbacks(keeper).fit(X[:, :4], y)
     keeper.kept[0][3].predict(X[:, :4])
 
@@ -151,9 +156,9 @@ def test_callbacks_that_ask_for_no_model_make_none(monkeypatch):
     assert len(n_made) == 1  # the one that is published
 
 
-def test_callbacks_do_not_change_the_model():
+def test_callbacks_do_not_change_the_model(keeper):
     X, y = make_integers()
-    watched = MPBoostClassifier(**PARAMETERS).set_callbacks(Keeper()).fit(X, y)
+    watched = MPBoostClassifier(**PARAMETERS).set_callbacks(keeper).fit(X, y)
     del watched._skl_callbacks
     assert describe_model(watched) == describe_model(MPBoostClassifier(**PARAMETERS).fit(X, y))
 
