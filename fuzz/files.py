@@ -48,6 +48,8 @@ def make_originals() -> list[bytes]:
         ),
         (mpboost.MPBoostClassifier(**{**small, "n_estimators": 60}), X, y),
     ]
+    mixed = named.assign(colour=pd.Categorical(rng.choice(["red", "green", "blue"], 300)), city=rng.integers(0, 9, 300))
+    fits.append((mpboost.MPBoostClassifier(**small, categorical_features=["colour", "city"]), mixed, y))
     path = Path(make_folder().name, "original")
     originals = []
     for model, table, labels in fits:

@@ -137,7 +137,8 @@ def test_parameters_that_are_objects_become_none(path):
 
 def test_every_attribute_of_a_fit_has_a_field():
     X, y = make_integers()
-    model = MPBoostClassifier(**SMALL).fit(pd.DataFrame(X, columns=list("abcde")), y)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(f=pd.Categorical(np.where(y, "u", "v")))
+    model = MPBoostClassifier(**SMALL).fit(frame, y, X_val=frame, y_val=y)
     assert set(vars(model)) - set(model.get_params()) == {field.attribute for field in FIELDS[MPBoostClassifier]}
 
 
@@ -229,7 +230,7 @@ CHANGES = [
     (set_value("stop_reason", None), "type str"),
     (set_value("oop_score", 2.0), "between 0 and 1"),
     (set_value("oop_score", None), "type float"),
-    (set_value("tie_class", 2), "must be 0 or 1"),
+    (set_value("tie_label", 0), "must be -1 or 1"),
     (set_value("vote_weight", {"float": "nan"}), "positive"),
     (set_array("classes", [1, 1]), "must ascend"),
     (set_array("classes", [1.0, np.nan]), "must ascend"),
@@ -255,9 +256,39 @@ CHANGES = [
     (set_entry("ensemble.split_offsets", 1, -1), "valid trees"),
     (set_entry("ensemble.splits", 0, 5), "valid trees"),  # a feature that there is not
     (set_entry("ensemble.splits", 4, 0), "valid trees"),  # a split that is its own child
-    (set_entry("ensemble.splits", 12, 255), "valid trees"),  # the bin of missing values
-    (set_array("ensemble.splits", np.zeros(15, dtype=np.uint8)), "16 bytes"),
+    (set_entry("ensemble.splits", 16, 255), "valid trees"),  # the bin of missing values
+    (set_array("ensemble.splits", np.zeros(15, dtype=np.uint8)), "20 bytes"),
+    (set_array("calibration.parameters", [1.0, np.nan]), "two parameters"),
+    (set_array("is_categorical", np.ones(5, dtype=bool)), "do not fit together"),
 ]
+
+
+def forget(name):
+    return lambda header, arrays: [arrays.pop(key) for key in list(arrays) if key.split(".")[0] == name]
+
+
+CATEGORY_CHANGES = {
+    "no mask": forget("is_categorical"),
+    "no categories": forget("categories"),
+    "no flags": forget("has_other_category"),
+    "a number as category": set_entry("is_categorical", 0, True),
+    "a category as number": set_entry("is_categorical", 1, False),
+    "one more code": set_entry("has_other_category", 1, True),
+    "other numbers": set_entry("has_other_category", 0, True),
+}
+
+
+@pytest.mark.parametrize("change", CATEGORY_CHANGES.values(), ids=CATEGORY_CHANGES.keys())
+def test_load_refuses_categories_that_do_not_fit_together(path, change):
+    X, y = make_integers()
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(X[:, 1] % 5)})
+    save_model(MPBoostClassifier(**{**SMALL, "max_features": 2}).fit(frame, y), path)
+    header, arrays = read_container(path)
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    change(header, arrays)
+    write_container(path, header, arrays)
+    with pytest.raises(ModelFileError, match="do not fit together"):
+        load_model(path)
 
 
 @pytest.mark.parametrize(("change", "message"), CHANGES)
@@ -401,7 +432,10 @@ def test_fields_are_called_as_in_python_without_underscores():
 def test_golden_file_loads_and_predicts_as_ever(schema):
     model = load_model(GOLDEN / f"format-{schema}.mpboost")
     expected = json.loads((GOLDEN / f"format-{schema}.json").read_text(encoding="utf-8"))
-    X = pd.DataFrame(expected["rows"], columns=expected["feature_names"], dtype=float)
+    X = pd.DataFrame(expected["rows"], columns=expected["feature_names"])
+    numeric = X.columns.drop("colour")
+    X[numeric] = X[numeric].astype(float)
+    assert model.predict_proba(X).tolist() == expected["probabilities"]
     assert model.predict(X).tolist() == expected["labels"]
     assert model.decision_function(X).tolist() == expected["decisions"]
     assert model.oop_score_ == expected["oop_score"]

@@ -176,7 +176,9 @@ def test_make_stopping_makes_the_rule_that_is_named(kind, rule):
 def test_make_stopping_passes_its_numbers_on():
     assert follow(make_stopping("paper", 8, 4, 1, "score"), [0.5] * 20) == (7, 1)
     assert follow(make_stopping("patience", 8, 4, 3, "score"), [0.5] * 20) == (4, 1)
-    assert make_stopping("patience", 8, 4, 3, "validation score").reason == "no better validation score for 3 iterations"
+    assert (
+        make_stopping("patience", 8, 4, 3, "validation score").reason == "no better validation score for 3 iterations"
+    )
 
 
 # What a stopped fit leaves

@@ -38,14 +38,14 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
     n_estimators : int, default=1000
         The most iterations.
     max_samples : int, float, "sqrt" or "auto", default="auto"
-        Rows in a minipatch: a number, a share, the square root, or a tenth of the rows, but at least 100, at most 1000
+        Rows in a minipatch: a number, a share, the square root, or a tenth of the rows, but at least 500, at most 5000
         and never more than half of them.
     max_features : int, float, "sqrt" or "auto", default="auto"
         Features in a minipatch: a number, a share, the square root, or a tenth of the features, but at least their
         square root and 8, and at most 100.
     weighting : {"exponential", "logistic", "hard_exponential", "hard_logistic"}, default="logistic"
         How the probability of a row follows from the votes on it. The hard ones depend on their sign alone.
-    learning_rate : float, default=1.0
+    learning_rate : float, default=0.03
         Weight of a vote in the weighting. Small values make p follow the votes more slowly, which is what noisy labels
         need. 1 is the paper's.
     feature_momentum : float, default=0.5
@@ -150,7 +150,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         max_samples: Size = "auto",
         max_features: Size = "auto",
         weighting: Weighting = "logistic",
-        learning_rate: float = 1.0,
+        learning_rate: float = 0.03,
         feature_momentum: float = 0.5,
         feature_exploration: float = 0.0,
         adaptive_observations: bool = True,

@@ -8,6 +8,7 @@ import os
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -185,7 +186,25 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
             setattr(model, field.attribute, field.kind.read(parts, field.name))
     for left in (*parts.values, *parts.arrays):
         refuse(left, "is not known")
+    _check_categories(model)
     return model
+
+
+def _check_categories(model: Any) -> None:
+    """Check that what is said of categories fits together, and with the bins."""
+    is_there = {hasattr(model, name) for name in ("is_categorical_", "categories_", "has_other_category_")}
+    if is_there == {False}:
+        return
+    n_edges = np.diff(model._ensemble.mapper.offsets)
+    fits = is_there == {True} and all(
+        is_categorical == (values is not None)
+        and (max(1, len(values) + has_other) == n + 1 if values is not None else not has_other)
+        for values, is_categorical, has_other, n in zip(
+            model.categories_, model.is_categorical_, model.has_other_category_, n_edges, strict=True
+        )
+    )
+    if not fits:
+        refuse("categories", "do not fit together")
 
 
 def _unpack_parameters(cls: type[BaseEstimator], parts: Parts) -> dict[str, Any]:

@@ -122,16 +122,16 @@ def probabilities_from_logs(log_weights: NDArray[np.float64]) -> NDArray[np.floa
 def find_patch_rows(max_samples: Size, n_samples: int) -> int:
     """Turn ``max_samples`` into a number of rows.
 
-    "auto" is a tenth of the rows, as the paper advises, but at least 100, at most 1000 so that large data stays fast,
+    "auto" is a tenth of the rows, as the paper advises, but at least 500, at most 5000 so that large data stays fast,
     and never more than half of the rows.
 
     Examples
     --------
     >>> [find_patch_rows("auto", n) for n in (50, 500, 5000, 5_000_000)]
-    [25, 100, 500, 1000]
+    [25, 250, 500, 5000]
     """
     if max_samples == "auto":
-        return max(1, min(max(n_samples // 10, 100), 1000, n_samples // 2))
+        return max(1, min(max(n_samples // 10, 500), 5000, n_samples // 2))
     return _find_size("max_samples", max_samples, n_samples)
 
 

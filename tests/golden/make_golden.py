@@ -20,14 +20,17 @@ def make_golden() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(200, 4)).round(2), columns=["age", "größe", "", "身長"])
     X[rng.random(X.shape) < 0.1] = np.nan
-    y = np.where(X.fillna(0).sum(axis=1) > 0, "yes", "no")
-    model = mpboost.MPBoostClassifier(n_estimators=20, max_samples=40, max_features=2, random_state=0).fit(X, y)
+    X["colour"] = rng.choice(["red", "green", "blue"], len(X))
+    y = np.where(X.drop(columns="colour").fillna(0).sum(axis=1) > 0, "yes", "no")
+    model = mpboost.MPBoostClassifier(n_estimators=20, max_samples=40, max_features=2, random_state=0)
+    model.fit(X, y, X_val=X, y_val=y)
     mpboost.save_model(model, FOLDER / f"format-{SCHEMA}.mpboost")
     rows = X.iloc[:50]
     expected = {
         "rows": rows.astype(object).where(rows.notna(), None).to_numpy().tolist(),
         "feature_names": list(X.columns),
         "labels": model.predict(rows).tolist(),
+        "probabilities": model.predict_proba(rows).tolist(),
         "decisions": model.decision_function(rows).tolist(),
         "oop_score": model.oop_score_,
     }
