@@ -234,8 +234,9 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
             self, X, y, sample_weight, categorical_features=self.categorical_features, max_bins=self.max_bins
         )
         problem = pose_problem(data, self.class_weight)
-        if X_val is not None or y_val is not None:
-            problem = problem.with_validation(*check_validation_data(self, data.known, X_val, y_val, sample_weight_val))
+        validation = X_val, y_val, sample_weight_val
+        if any(part is not None for part in validation):
+            problem = problem.with_validation(*check_validation_data(self, data.known, *validation))
         threads = make_threads(self.n_jobs)
         run = self._open_run(problem, threads)
         describe = partial(describe_fit, problem=problem, known=data.known, learning_rate=self.learning_rate)

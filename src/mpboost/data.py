@@ -107,6 +107,8 @@ def check_validation_data(
     estimator: Any, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
     """Check data to validate on against what is known of the training data, before the estimator publishes it."""
+    if X is None or y is None:
+        raise ValueError("X_val and y_val go together, and sample_weight_val goes with them: give both, or none.")
     shell = copy.copy(estimator)
     vars(shell).update(known)
     table = check_table(shell, X)
