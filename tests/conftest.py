@@ -13,7 +13,7 @@ from mpboost import _native
 
 PROJECT = Path(__file__).resolve().parents[1]
 
-pytest.register_assert_rewrite("helpers")
+pytest.register_assert_rewrite("battery", "helpers")
 
 # The same examples on every run and on any machine, however slow.
 settings.register_profile("mpboost", deadline=None, derandomize=True, database=None)
