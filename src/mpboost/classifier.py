@@ -253,6 +253,8 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Sum the votes of all learners, times the learning rate that they were trained with.
 
+        At a tie the class of more weight in training gets half a vote, so that the sign is always that of ``predict``.
+
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
@@ -263,11 +265,10 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         decision : array of shape (n_samples,)
             Positive for ``classes_[1]``, negative for ``classes_[0]``.
         """
-        votes = self._vote(X)
-        return self._vote_weight * votes.astype(np.float64)
+        return self._weigh(self._vote(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row: the one with more votes, and the more frequent one in training at a tie.
+        """Predict the class of each row: the one with more votes, and at a tie the one of more weight in training.
 
         Parameters
         ----------
@@ -327,7 +328,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
             As ``decision_function``, for one more learner each time.
         """
         for votes in self._staged_vote(X):
-            yield self._vote_weight * votes.astype(np.float64)
+            yield self._weigh(votes)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Predict with the first, the first two, ... learners.
@@ -369,8 +370,11 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         check_is_fitted(self)
         yield from self._ensemble.staged_vote(check_table(self, X), make_threads(self.n_jobs))
 
+    def _weigh(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
+        return self._vote_weight * np.where(votes == 0, 0.5 * self._tie_label, votes)
+
     def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
-        return self.classes_[np.where(votes == 0, self._tie_label > 0, votes > 0).astype(np.intp)]
+        return self.classes_[(self._weigh(votes) > 0).astype(np.intp)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
