@@ -20,6 +20,12 @@ def make_integers(n_samples=300, seed=0):
     return X, y
 
 
+def as_votes(decisions, learning_rate):
+    """Turn decision functions into the votes that they are made of: half a vote stands for a tie."""
+    votes = np.asarray(decisions) / learning_rate
+    return np.where(np.abs(votes) < 0.75, 0.0, np.rint(votes))
+
+
 def make_read_only(table):
     table = table.copy()
     table.flags.writeable = False

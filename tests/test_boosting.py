@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from helpers import StopAt
+from helpers import StopAt, as_votes
 from numpy.typing import NDArray
 from oracle import WEIGHTINGS, Oracle, is_completion, rank_values
 
@@ -246,7 +246,7 @@ def test_classifier_publishes_what_the_oracle_finds(weighting, learning_rate):
         oracle.iterate(record.R, record.C, record.patch_weights)
         oop.append(oracle.oop)
         train.append(oracle.train)
-    np.testing.assert_array_equal(model.decision_function(X), learning_rate * oracle.F)
+    np.testing.assert_array_equal(as_votes(model.decision_function(X), learning_rate), oracle.F)
     np.testing.assert_array_equal(model.oop_decision_function_, learning_rate * oracle.G)
     np.testing.assert_allclose(model.observation_probabilities_, oracle.p, rtol=1e-12)
     np.testing.assert_allclose(model.feature_probabilities_, oracle.q, rtol=1e-12)

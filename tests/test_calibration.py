@@ -154,7 +154,7 @@ def test_calibration_improves_on_the_share_of_votes(cancer):
         X, X_test, y, y_test = train_test_split(*cancer, random_state=seed)
         counter = DrawCounter()
         model = MPBoostClassifier(
-            n_estimators=200, stopping=None, learning_rate=0.03, callbacks=[counter], random_state=seed
+            n_estimators=200, max_samples=100, stopping=None, learning_rate=0.03, callbacks=[counter], random_state=seed
         ).fit(X, y)
         votes = np.rint(model.oop_decision_function_ / 0.03).astype(np.int32)
         labels = np.where(y == 1, 1, -1).astype(np.int8)

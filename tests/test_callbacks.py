@@ -133,9 +133,9 @@ def test_time_limit_ends_the_fit(cancer):
 
 
 def test_time_limit_counts_from_the_beginning_of_the_fit(cancer, monkeypatch):
-    def check_slowly(*args):
+    def check_slowly(*args, **kwargs):
         time.sleep(0.2)
-        return check_training_data(*args)
+        return check_training_data(*args, **kwargs)
 
     monkeypatch.setattr("mpboost.classifier.check_training_data", check_slowly)
     assert make_model(None, n_estimators=10_000, time_limit=0.2).fit(*cancer).n_iter_ == 1

@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import SMALL, describe_model, make_integers
+from helpers import SMALL, as_votes, describe_model, make_integers
 from oracle import WEIGHTINGS
 
 from mpboost import Callback, FeatureProbabilityRecorder, MPBoostClassifier
+from mpboost.calibration import VoteCalibration
 
 
 class PatchKeeper(Callback):
@@ -38,7 +39,7 @@ def fitted(cancer):
 
 @pytest.mark.parametrize(
     ("max_samples", "n_samples", "expected"),
-    [(7, 300, 7), (0.1, 300, 30), (1e-9, 300, 1), ("sqrt", 300, 17), ("auto", 300, 100), ("auto", 30, 15)],
+    [(7, 300, 7), (0.1, 300, 30), (1e-9, 300, 1), ("sqrt", 300, 17), ("auto", 300, 150), ("auto", 30, 15)],
 )
 def test_fit_draws_max_samples_rows(max_samples, n_samples, expected):
     X, y = make_integers(n_samples)
@@ -195,12 +196,12 @@ def test_train_scores_are_the_staged_accuracies(fitted):
 def test_oop_scores_count_the_votes_of_learners_that_never_saw_the_row(fitted):
     model, keeper, X, y = fitted
     signs = np.where(y == model.classes_[1], 1, -1)
-    stages = np.array(list(model.staged_decision_function(X)))
+    stages = as_votes(list(model.staged_decision_function(X)), model.learning_rate)
     steps = np.diff(stages, axis=0, prepend=0.0)
     for step, rows in zip(steps, keeper.rows, strict=False):
         step[rows] = 0.0
     curves = steps.cumsum(axis=0)
-    np.testing.assert_array_equal(model.oop_decision_function_, curves[-1])
+    np.testing.assert_array_equal(model.oop_decision_function_, model.learning_rate * curves[-1])
     np.testing.assert_array_equal(model.oop_scores_[: model.best_iteration_], np.mean(signs * curves > 0, axis=1))
 
 
@@ -210,7 +211,7 @@ def test_observation_probabilities_follow_the_weighting(cancer, weighting, n_est
     X, y = cancer
     settings = {"weighting": weighting, "learning_rate": 0.03, "n_estimators": n_estimators, "stopping": None}
     model = MPBoostClassifier(**{**SMALL, **settings}).fit(X, y)
-    margins = np.where(y == 1, 1, -1) * model.decision_function(X)
+    margins = np.where(y == 1, 1, -1) * 0.03 * as_votes(model.decision_function(X), 0.03)
     assert margins.max() > 0.5 * 0.03 * n_estimators
     if weighting.startswith("hard"):
         margins = np.sign(margins)
@@ -273,11 +274,11 @@ def test_staged_decision_function_yields_arrays_of_their_own(fitted):
 
 def test_decision_function_is_learning_rate_times_votes(fitted):
     model, _, X, _ = fitted
-    votes = model.decision_function(X) / model.learning_rate
+    votes = as_votes(model.decision_function(X), model.learning_rate)
     assert (votes % 2 == model.best_iteration_ % 2).all()
     assert np.abs(votes).max() <= model.best_iteration_
-    steps = np.diff(np.array(list(model.staged_decision_function(X))), axis=0)
-    assert set(np.unique(steps)) == {-model.learning_rate, model.learning_rate}
+    steps = np.diff(as_votes(list(model.staged_decision_function(X)), model.learning_rate), axis=0)
+    assert set(np.unique(steps)) == {-1.0, 1.0}
 
 
 def test_decision_function_scales_with_the_learning_rate_where_p_is_uniform(cancer):
@@ -297,19 +298,40 @@ def test_decision_function_keeps_the_learning_rate_of_the_fit(cancer):
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 
-def test_predict_proba_gives_the_shares_of_votes(fitted):
+def test_predict_vote_share_gives_the_shares_of_votes(fitted):
     model, _, X, _ = fitted
-    votes = model.decision_function(X) / model.learning_rate
+    votes = as_votes(model.decision_function(X), model.learning_rate)
     n_for = (model.best_iteration_ + votes) / 2
     shares = np.column_stack([model.best_iteration_ - n_for, n_for]) / model.best_iteration_
-    np.testing.assert_allclose(model.predict_proba(X), shares, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(model.predict_vote_share(X), shares, rtol=0, atol=1e-15)
 
 
-def test_predict_proba_rows_sum_to_one(fitted):
+@pytest.mark.parametrize("method", ["predict_proba", "predict_vote_share"])
+def test_predict_proba_rows_sum_to_one(fitted, method):
     model, _, X, _ = fitted
-    shares = model.predict_proba(X)
+    shares = getattr(model, method)(X)
     assert shares.min() >= 0
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=0, atol=1e-15)
+
+
+def test_predict_proba_calibrates_the_out_of_patch_votes(fitted):
+    model, keeper, X, y = fitted
+    n_drawn = np.zeros(len(X), dtype=int)
+    for rows in keeper.rows[: model.best_iteration_]:
+        n_drawn[rows] += 1
+    votes = np.rint(model.oop_decision_function_ / model.learning_rate).astype(int)
+    labels = np.where(y == model.classes_[1], 1, -1).astype(np.int8)
+    calibration = VoteCalibration.fit(votes, model.best_iteration_ - n_drawn, labels)
+    all_votes = as_votes(model.decision_function(X), model.learning_rate).astype(int)
+    expected = calibration.predict(all_votes, model.best_iteration_, model._tie_label)
+    np.testing.assert_array_equal(model.predict_proba(X)[:, 1], expected)
+
+
+def test_predict_proba_finds_the_predicted_class_more_probable(fitted):
+    model, _, X, _ = fitted
+    for labels, probabilities in zip(model.staged_predict(X), model.staged_predict_proba(X), strict=True):
+        np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], labels)
+    np.testing.assert_array_equal(probabilities, model.predict_proba(X))
 
 
 @pytest.mark.parametrize(("n_positive", "expected"), [(100, 0), (150, 1), (200, 1)], ids=["few", "as-many", "many"])
@@ -317,9 +339,10 @@ def test_predict_gives_ties_to_the_more_frequent_class(n_positive, expected):
     X = np.random.default_rng(0).normal(size=(300, 4))
     y = (np.arange(300) < n_positive).astype(int)
     model = MPBoostClassifier(n_estimators=2, max_samples=30, stopping=None, random_state=0).fit(X, y)
-    tied = model.decision_function(X) == 0
+    tied = model.predict_vote_share(X)[:, 0] == 0.5
     assert tied.any()
     assert set(model.predict(X[tied])) == {expected}
+    assert set(model.decision_function(X[tied])) == {(expected - 0.5) * model.learning_rate}
 
 
 def test_oop_scores_count_ties_as_wrong():

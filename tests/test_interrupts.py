@@ -13,7 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import Callback, MPBoostClassifier, _native
 from mpboost.assembly import BoostingRun
+from mpboost.calibration import VoteCalibration
 from mpboost.sampling import FeatureSampler, ObservationSampler
+from mpboost.tables import DenseTable
 from mpboost.tasks import BinaryTask
 
 PARAMETERS = {**SMALL, "stopping": None, "warm_start": True}
@@ -65,7 +67,7 @@ class SlowTree(ClassifierMixin, BaseEstimator):
 def assert_whole(model, X):
     """Check that all parts of a run tell of the same iterations."""
     run = model._run
-    votes = run.ensemble.vote(np.asarray(X), _native.Threads(1))
+    votes = run.ensemble.vote(DenseTable(np.asarray(X)), _native.Threads(1))
     np.testing.assert_array_equal(votes, run.task.votes)
     assert len(run.ensemble) == run.iteration == len(run.oop_scores) == len(run.train_scores) == model.n_iter_
     assert model.score(X, (run.task.labels > 0).astype(int)) == model.train_scores_[model.best_iteration_ - 1]
@@ -217,7 +219,7 @@ def test_interrupt_while_the_model_is_published_leaves_the_old_one(monkeypatch):
     X, y = make_integers()
     model = MPBoostClassifier(**{**SMALL, "n_estimators": 3}).fit(X, y)
     memory = Memory(model, X)
-    interrupt_in(monkeypatch, MPBoostClassifier, "_describe", call=1)
+    interrupt_in(monkeypatch, VoteCalibration, "__init__", call=1)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:100], y[:100])
     memory.assert_unchanged(model)

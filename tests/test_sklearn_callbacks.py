@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mpboost import Callback, MPBoostClassifier
+from mpboost.fitted import describe_fit
 
 sklearn_callback = pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
 
@@ -145,13 +146,12 @@ def test_callbacks_get_a_model_that_has_forgotten_an_earlier_fit(keeper):
 
 def test_callbacks_that_ask_for_no_model_make_none(monkeypatch):
     n_made = []
-    describe = MPBoostClassifier._describe
 
-    def counted(self, *args, **kwargs):
+    def counted(*args, **kwargs):
         n_made.append(1)
-        return describe(self, *args, **kwargs)
+        return describe_fit(*args, **kwargs)
 
-    monkeypatch.setattr(MPBoostClassifier, "_describe", counted)
+    monkeypatch.setattr("mpboost.classifier.describe_fit", counted)
     MPBoostClassifier(**PARAMETERS).set_callbacks(Book()).fit(*make_integers())
     assert len(n_made) == 1  # the one that is published
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import as_votes
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -82,7 +83,7 @@ def test_weak_learner_importances_find_the_useful_features(estimator, parameters
     X, y = make_classification(
         800, 12, n_informative=2, n_redundant=0, n_clusters_per_class=1, class_sep=2.0, shuffle=False, random_state=1
     )
-    model = make_model(estimator, n_estimators=30, stopping=None, **parameters).fit(X, y)
+    model = make_model(estimator, n_estimators=30, learning_rate=1.0, stopping=None, **parameters).fit(X, y)
     assert model.feature_importances_[:2].sum() > 0.5
     assert model.feature_probabilities_[:2].sum() > 0.5
     assert model.feature_importances_.sum() == pytest.approx(1.0)
@@ -233,7 +234,7 @@ def test_minipatch_of_one_class_gets_a_row_of_the_other(estimator, n_rare, max_s
 def test_minipatch_of_one_row_gives_a_constant_vote_and_leaves_q_alone(estimator):
     X, y = make_unbalanced(50)
     model = make_model(estimator, max_samples=1, max_features=2, stopping=None).fit(X, y)
-    votes = np.diff(np.array(list(model.staged_decision_function(X))), axis=0, prepend=0.0)
+    votes = np.diff(as_votes(list(model.staged_decision_function(X)), model.learning_rate), axis=0, prepend=0.0)
     assert (votes == votes[:, :1]).all()
     assert set(votes[:, 0]) == {-1.0, 1.0}
     np.testing.assert_array_equal(model.feature_probabilities_, np.full(4, 1 / 4))

@@ -95,10 +95,12 @@ class VoteCalibration:
         labels = labels[judged]
         if not len(labels) or labels.min() == labels.max():
             return cls()
-        logits = _raw_logits(votes[judged], n_learners[judged])
-        weights = np.ones(len(labels)) if weights is None else weights[judged] / weights[judged].mean()
-        wins = logits < 0, logits > 0
-        return cls([_fit_slope((labels * logits)[won], weights[won]) for won in wins])
+        margins = _raw_logits(votes[judged], n_learners[judged])
+        wins = margins < 0, margins > 0
+        margins *= labels
+        if weights is not None:
+            weights = weights[judged] / weights[judged].mean()
+        return cls([_fit_slope(margins[won], None if weights is None else weights[won]) for won in wins])
 
     def predict(self, votes: NDArray[np.integer], n_learners: int, tie_label: int) -> NDArray[np.float64]:
         """Give the probability of the positive class.
@@ -126,7 +128,7 @@ def _raw_logits(votes: NDArray[np.number], n_learners: NDArray[np.integer] | int
     return np.log((n_learners + votes + 1.0) / (n_learners - votes + 1.0))
 
 
-def _fit_slope(margins: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+def _fit_slope(margins: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
     """Find the slope of the greatest likelihood, given margins y * logit, by the root of its derivative.
 
     One more row, half of it right and half of it wrong at a typical margin, keeps the slope finite where all rows are
@@ -135,13 +137,14 @@ def _fit_slope(margins: NDArray[np.float64], weights: NDArray[np.float64]) -> fl
     if not len(margins):
         return 1.0
     typical = np.sqrt(np.average(margins**2, weights=weights))
-    margins = np.append(margins, [typical, -typical])
-    weights = np.append(weights, [0.5, 0.5])
-    # Sums of products, not dot products: those may depend on the number of threads.
-    weighted = weights * margins
+    weighted = margins if weights is None else weights * margins
 
     def descent(log_slope: float) -> float:
-        return float(np.sum(weighted * expit(-np.exp(log_slope) * margins)))
+        slope = np.exp(log_slope)
+        chances = expit(-slope * margins)
+        chances *= weighted
+        # A sum of products, not a dot product: that may depend on the number of threads.
+        return float(np.sum(chances) - 0.5 * typical * np.tanh(0.5 * slope * typical))
 
     low, high = np.log(MIN_SLOPE), np.log(MAX_SLOPE)
     # The likelihood is concave: its derivative falls, and changes its sign at most once.
