@@ -236,7 +236,7 @@ class EstimatorLearner:
         if hasattr(estimator, "feature_importances_"):
             return np.asarray(estimator.feature_importances_, dtype=np.float64)
         if hasattr(estimator, "coef_"):
-            return np.abs(np.atleast_2d(estimator.coef_)).mean(axis=0)
+            return np.abs(np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))).mean(axis=0)
         raise ValueError(
             f"{type(estimator).__name__} has neither feature_importances_ nor coef_: set importance='permutation', "
             "or adaptive_features=False to draw features uniformly."
