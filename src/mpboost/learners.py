@@ -243,6 +243,11 @@ class EstimatorLearner:
         )
 
 
+def is_estimator(thing: Any) -> bool:
+    """Tell whether something is an estimator in scikit-learn's sense, which can be asked what it is able to do."""
+    return hasattr(thing, "__sklearn_tags__") and not isinstance(thing, type)
+
+
 def _have_same_values(one: Table, other: Table) -> bool:
     a, b = one.to_array(), other.to_array()
     return np.array_equal(a, b, equal_nan=a.dtype.kind == "f" == b.dtype.kind)
