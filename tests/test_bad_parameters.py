@@ -100,6 +100,10 @@ BAD_PARAMETERS = [
     ("max_bins", 1, None),
     ("max_bins", 256, None),
     ("max_bins", 32.0, None),
+    ("class_weight", {0: 0.0, 1: 0}, None),
+    ("class_weight", {0: 10**400}, None),
+    ("class_weight", {0: -1.0}, None),
+    ("class_weight", {1: float("nan")}, None),
     ("stopping", "early", None),
     ("stopping", True, None),
     ("n_iter_no_change", 0, None),
@@ -166,6 +170,11 @@ def test_fit_with_a_bad_parameter_leaves_a_fitted_model_as_it_was(name, value, w
         model.fit(X, Y)
     model.set_params(**{name: good})
     memory.assert_unchanged(model)
+
+
+def test_fit_refuses_class_weights_whose_products_are_beyond_float64():
+    with pytest.raises(ValueError, match="too large"):
+        make_model(class_weight={0: 1e308}).fit(X, Y, sample_weight=np.full(N, 1e10))
 
 
 @pytest.mark.parametrize("estimator", ["tree", Duck(), DecisionTreeClassifier])
