@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers import SMALL, Memory, make_integers
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -25,11 +26,22 @@ class Nameless(ClassifierMixin, BaseEstimator):
         return np.where(X[:, 0] > 0, 1, -1)
 
 
+class Duck:
+    """A classifier by its methods alone."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X))
+
+
 # Parameters, and what the message speaks of if not of the parameter's name.
 BAD_PARAMETERS = [
     ("estimator", "tree", None),
     ("estimator", 3, None),
     ("estimator", DecisionTreeClassifier, "instance"),
+    ("estimator", Duck(), "classifier"),
     ("estimator", Nameless(), "permutation"),
     ("estimator", GaussianNB(), "permutation"),
     ("estimator", LinearRegression(), "classifier"),
@@ -88,6 +100,10 @@ BAD_PARAMETERS = [
     ("max_bins", 1, None),
     ("max_bins", 256, None),
     ("max_bins", 32.0, None),
+    ("class_weight", {0: 0.0, 1: 0}, None),
+    ("class_weight", {0: 10**400}, None),
+    ("class_weight", {0: -1.0}, None),
+    ("class_weight", {1: float("nan")}, None),
     ("stopping", "early", None),
     ("stopping", True, None),
     ("n_iter_no_change", 0, None),
@@ -154,6 +170,17 @@ def test_fit_with_a_bad_parameter_leaves_a_fitted_model_as_it_was(name, value, w
         model.fit(X, Y)
     model.set_params(**{name: good})
     memory.assert_unchanged(model)
+
+
+def test_fit_refuses_class_weights_whose_products_are_beyond_float64():
+    with pytest.raises(ValueError, match="too large"):
+        make_model(class_weight={0: 1e308}).fit(X, Y, sample_weight=np.full(N, 1e10))
+
+
+@pytest.mark.parametrize("estimator", ["tree", Duck(), DecisionTreeClassifier])
+def test_predict_of_a_fresh_estimator_says_so_whatever_its_weak_learner(estimator):
+    with pytest.raises(NotFittedError):
+        make_model(estimator=estimator).predict(X)
 
 
 @pytest.mark.parametrize("max_samples", [N, 1.0], ids=["all-rows", "whole-share"])

@@ -154,6 +154,10 @@ def test_time_limit_may_change_in_the_middle_of_a_run(cancer):
     np.testing.assert_array_equal(model.decision_function(X), make_model(None).fit(X, y).decision_function(X))
 
 
+def test_time_limit_may_be_beyond_float64(cancer):
+    assert make_model(None, time_limit=10**400).fit(*cancer).stop_reason_ == "n_estimators reached"
+
+
 @pytest.mark.parametrize("time_limit", [0, -1.0, "1 s", float("nan")])
 def test_time_limit_must_be_positive(cancer, time_limit):
     with pytest.raises(ValueError, match="time_limit"):

@@ -86,6 +86,16 @@ def test_check_training_data_does_not_copy_a_memory_mapped_array(tmp_path):
     assert np.shares_memory(check(X).table.array, X)
 
 
+def test_check_training_data_makes_infinities_of_objects_beyond_float64():
+    X = pd.DataFrame({"a": [np.longdouble("1e4000"), 1.0]}, dtype=object)
+    assert read(X, y=[0, 1]).tolist() == [[np.inf], [1.0]]
+
+
+def test_check_training_data_refuses_signalling_nan_of_decimals():
+    with pytest.raises(ValueError, match="none"):
+        check(pd.DataFrame({"a": [decimal.Decimal("sNaN"), 1.0]}, dtype=object))
+
+
 def test_check_training_data_makes_infinities_of_what_is_beyond_float64():
     X = np.array([[np.longdouble("1e4000"), -np.longdouble("1e4000")]])
     assert check(X, y=[0]).table.array.tolist() == [[np.inf, -np.inf]]
@@ -613,6 +623,7 @@ def test_check_training_data_refuses_missing_labels(y):
 
 
 BAD_LABELS = {
+    "signalling-nan": ([decimal.Decimal("sNaN"), 1], ValueError, "beyond|none"),
     "two-columns": (pd.DataFrame({"a": [0, 1], "b": [0, 1]}), ValueError, "1d"),
     "scalar": (1, (TypeError, ValueError), "1d|array"),
     "infinite": ([0.0, np.inf], ValueError, "infinity"),

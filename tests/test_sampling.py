@@ -186,6 +186,13 @@ def test_observation_sampler_sees_changes_of_its_weights(threads):
     assert sampler.sample(1, threads).tolist() == [10, 20, 30, 40, 50]
 
 
+def test_observation_sampler_gives_rows_that_are_sure_to_be_drawn_their_weights(threads):
+    log_weights, weights = np.array([0.0, -2000.0, 0.0]), np.array([2.0, 1e-300, 0.5])
+    sampler = ObservationSampler(log_weights, 3, seed=0, sample_weights=weights)
+    rows = sampler.sample(1, threads)
+    assert sampler.weigh(rows)[[0, 2]].tolist() == [2.0, 0.5]
+
+
 def test_samplers_draw_by_their_own_purposes(threads):
     rows = ObservationSampler(np.zeros(50), 10, seed=4)
     features = make_sampler(50, 10, seed=4)

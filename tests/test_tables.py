@@ -178,6 +178,26 @@ def test_sparse_table_refuses_damaged_matrices(kind, part, value):
         SparseTable.from_matrix(matrix)
 
 
+DAMAGES = {
+    "coo-column": ("coo", lambda matrix: matrix.col.__setitem__(2, 10**6)),
+    "coo-row": ("coo", lambda matrix: matrix.row.__setitem__(2, -1)),
+    "coo-lengths": ("coo", lambda matrix: setattr(matrix, "data", matrix.data[:2])),
+    "dia-lengths": ("dia", lambda matrix: setattr(matrix, "offsets", np.array([0, 1]))),
+    "lil-column": ("lil", lambda matrix: matrix.rows[2].__setitem__(0, 10**6)),
+    "lil-values": ("lil", lambda matrix: matrix.data[2].extend([1.0] * 1000)),
+    "lil-columns": ("lil", lambda matrix: matrix.rows[2].append(1)),
+    "csr-no-cells": ("csr", lambda matrix: matrix.indptr.__setitem__(slice(None), [0, 10**6, 0, 0, 0])),
+}
+
+
+@pytest.mark.parametrize(("kind", "damage"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_sparse_table_refuses_damage_that_conversions_of_scipy_do_not_survive(kind, damage):
+    matrix = sparse.eye_array(4, format=kind)
+    damage(matrix)
+    with pytest.raises(ValueError, match=r"ind(ex|ices|ptr)|damaged|offsets"):
+        SparseTable.from_matrix(matrix)
+
+
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_sparse_table_reads_indices_of_either_size(threads, index):
     matrix = sparse.csc_array(np.diag([1.0, 2.0, np.nan]))

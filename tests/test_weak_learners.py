@@ -6,7 +6,7 @@ import pytest
 from helpers import as_votes
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -72,6 +72,12 @@ def test_weak_learner_outputs_hang_together(cancer, learned):
 def test_weak_learner_keeps_q_a_distribution(learned):
     assert learned.feature_probabilities_.min() >= 0
     assert learned.feature_probabilities_.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_weak_learner_with_coefficients_of_float32_keeps_q_a_distribution(cancer):
+    X, y = cancer
+    model = make_model(RidgeClassifier()).fit(X.astype(np.float32), y)
+    assert model.feature_probabilities_.sum() == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 from mpboost import _native
 from mpboost.boosting import BoostingRun
 from mpboost.ensemble import Ensemble, EstimatorEnsemble, TreeEnsemble
-from mpboost.learners import EstimatorLearner, Learner, TreeLearner, TreeOptions
+from mpboost.learners import EstimatorLearner, Learner, TreeLearner, TreeOptions, is_estimator
 from mpboost.problem import BinaryProblem
 from mpboost.sampling import FeatureSampler, ObservationSampler, find_patch_features, find_patch_rows
 from mpboost.stopping import make_stopping
@@ -116,8 +116,8 @@ def _make_learner(
 ) -> tuple[Learner, Ensemble]:
     table = problem.examples.table
     if model.estimator is not None:
-        if isinstance(model.estimator, type) or not is_classifier(model.estimator):
-            raise TypeError(f"estimator must be a classifier, not {model.estimator!r}.")
+        if not is_estimator(model.estimator) or not is_classifier(model.estimator):
+            raise TypeError(f"estimator must be an instance of a classifier, not {model.estimator!r}.")
         if problem.examples.weights is not None and not has_fit_parameter(model.estimator, "sample_weight"):
             raise ValueError(
                 f"{type(model.estimator).__name__} cannot be fitted with sample_weight, which sample_weight and "

@@ -10,6 +10,7 @@ from mpboost import _native
 from mpboost.assembly import assemble_run, check_continues
 from mpboost.boosting import BoostingRun
 from mpboost.callbacks import Callback, CallbackSupportMixin, ProgressBar, TimeLimit
+from mpboost.learners import is_estimator
 from mpboost.problem import BinaryProblem
 
 
@@ -60,6 +61,8 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.estimator is None or get_tags(self.estimator).input_tags.allow_nan
+        tags.input_tags.allow_nan = self.estimator is None or (
+            is_estimator(self.estimator) and get_tags(self.estimator).input_tags.allow_nan
+        )
         tags.input_tags.sparse = True
         return tags

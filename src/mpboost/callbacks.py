@@ -108,11 +108,11 @@ class TimeLimit(Callback):
     """
 
     def __init__(self, seconds: float):
-        self._end = time.monotonic() + seconds
+        self._start, self._seconds = time.monotonic(), seconds
 
     def on_iteration_end(self, run: "BoostingRun") -> bool | None:
         """Look at the clock."""
-        if time.monotonic() >= self._end:
+        if time.monotonic() - self._start >= self._seconds:
             run.stop("time_limit reached")
         return None
 

@@ -21,11 +21,11 @@ from mpboost.tables import ColumnTable, Table
 
 
 @contextmanager
-def _refuse_huge_numbers() -> Iterator[None]:
+def _refuse_odd_numbers() -> Iterator[None]:
     try:
         yield
-    except OverflowError as error:
-        raise ValueError("X, y or sample_weight has a whole number beyond the range of float64.") from error
+    except ArithmeticError as error:  # signalling NaN of Decimal raise one at any comparison
+        raise ValueError("X, y or sample_weight has a number beyond the range of float64, or that is none.") from error
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TrainingData:
     known: dict[str, Any]
 
 
-@_refuse_huge_numbers()
+@_refuse_odd_numbers()
 def check_training_data(
     estimator: Any,
     X: Any,
@@ -90,7 +90,7 @@ def check_training_data(
     return TrainingData(table, y, weights, known)
 
 
-@_refuse_huge_numbers()
+@_refuse_odd_numbers()
 def check_table(estimator: Any, X: Any) -> Table:
     """Check a table to predict against what a fitted estimator knows of the features."""
     is_categorical = getattr(estimator, "is_categorical_", None)
@@ -102,7 +102,7 @@ def check_table(estimator: Any, X: Any) -> Table:
     return _encode(source, is_categorical, recall)[0]
 
 
-@_refuse_huge_numbers()
+@_refuse_odd_numbers()
 def check_validation_data(
     estimator: Any, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:

@@ -236,11 +236,16 @@ class EstimatorLearner:
         if hasattr(estimator, "feature_importances_"):
             return np.asarray(estimator.feature_importances_, dtype=np.float64)
         if hasattr(estimator, "coef_"):
-            return np.abs(np.atleast_2d(estimator.coef_)).mean(axis=0)
+            return np.abs(np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))).mean(axis=0)
         raise ValueError(
             f"{type(estimator).__name__} has neither feature_importances_ nor coef_: set importance='permutation', "
             "or adaptive_features=False to draw features uniformly."
         )
+
+
+def is_estimator(thing: Any) -> bool:
+    """Tell whether something is an estimator in scikit-learn's sense, which can be asked what it is able to do."""
+    return hasattr(thing, "__sklearn_tags__") and not isinstance(thing, type)
 
 
 def _have_same_values(one: Table, other: Table) -> bool:

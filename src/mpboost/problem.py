@@ -67,18 +67,30 @@ def pose_problem(data: TrainingData, class_weight: Any) -> BinaryProblem:
     """Leave out the rows that weigh nothing, code the labels, and combine the weights."""
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
     if class_weight is not None:
-        # What "balanced" means depends on the rows that are there.
-        y = data.y[weights > 0]
-        weights = weights.copy()
-        weights[weights > 0] *= compute_sample_weight(class_weight, y)
-        if not np.isfinite(weights).all() or (weights < 0).any():
-            raise ValueError("class_weight must be finite and not negative, and not too large for sample_weight.")
+        weights = _multiply(weights, data.y, class_weight)
     table, y, is_present = data.table, data.y, weights > 0
+    if not is_present.any():
+        raise ValueError("class_weight and sample_weight leave no row that weighs more than nothing.")
     if not is_present.all():
         table, y, weights = table.take_rows(np.flatnonzero(is_present)), y[is_present], weights[is_present]
     classes, labels = encode_labels(y)
     examples = Examples(table, labels, _normalise(weights))
     return BinaryProblem(examples, classes, None if is_present.all() else is_present, data.known.get("is_categorical_"))
+
+
+def _multiply(weights: NDArray[np.float64], y: NDArray[Any], class_weight: Any) -> NDArray[np.float64]:
+    """Multiply weights of rows by those of their classes."""
+    weights, is_present = weights.copy(), weights > 0
+    try:
+        with np.errstate(over="ignore"):
+            # What "balanced" means depends on the rows that are there.
+            weights[is_present] *= compute_sample_weight(class_weight, y[is_present])
+        is_good = bool((weights >= 0).all() and np.isfinite(weights).all())
+    except OverflowError:  # whole numbers beyond the range of float64
+        is_good = False
+    if not is_good:
+        raise ValueError("class_weight must be finite and not negative, and not too large for sample_weight.")
+    return weights
 
 
 def _normalise(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -58,8 +58,9 @@ class ObservationSampler:
         if self._sample_weights is None:
             return None
         weights = self._sample_weights[rows]
-        chances = np.maximum(np.exp(self.log_weights[rows] + self._log_deadline), 1e-12)
-        return weights * np.expm1(-chances / weights) / np.expm1(-chances)
+        with np.errstate(over="ignore"):  # infinity is right: such a row, and each copy of it, is sure to be in time
+            chances = np.maximum(np.exp(self.log_weights[rows] + self._log_deadline), 1e-12)
+            return weights * np.expm1(-chances / weights) / np.expm1(-chances)
 
 
 class FeatureSampler:

@@ -265,7 +265,8 @@ def _read_objects(column: Series[Any]) -> NDArray[Any]:
     known = [np.nan if key is None else value for key, value in zip(as_keys(values), values, strict=True)]
     if not all(isinstance(value, (Real, Decimal, np.bool_)) for value in known):
         raise _refusal(column)
-    return np.array(known, dtype=np.float64)
+    with np.errstate(over="ignore"):  # long doubles may be beyond float64
+        return np.array(known, dtype=np.float64)
 
 
 def _refusal(column: Series[Any]) -> TypeError:

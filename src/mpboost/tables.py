@@ -198,11 +198,7 @@ class SparseTable:
     @classmethod
     def from_matrix(cls, matrix: Any) -> Self:
         """Make a table of any sparse matrix or array of two dimensions, which is left as it is."""
-        if matrix.format in ("csr", "csc", "bsr"):
-            # A matrix of our own around the same arrays: what scipy finds out about it is noted there. Its numbers of
-            # rows and columns are checked before anything relies on them.
-            matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
-            matrix.check_format(full_check=True)
+        matrix = _rebuild(matrix)
         compressed = sparse.csc_array(matrix) if matrix.format == "csc" else sparse.csr_array(matrix)
         if not compressed.has_canonical_format:
             compressed = compressed.copy()
@@ -261,6 +257,28 @@ class SparseTable:
             piece = self.matrix if n_pieces == 1 else self.matrix[:, first:last]
             columns = sparse.csc_array(piece)
             yield first, (columns.indptr.astype(np.int64, copy=False), columns.indices, as_native(columns.data))
+
+
+def _rebuild(matrix: Any) -> Any:
+    """Make a matrix of our own around the same arrays: what scipy finds out about it is noted there.
+
+    The numbers of rows and columns in it are checked, since scipy converts it to another format without a look at them.
+    """
+    if matrix.format == "coo":
+        return type(matrix)((matrix.data, matrix.coords), shape=matrix.shape)
+    if matrix.format == "dia":
+        return type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)
+    if matrix.format == "lil":
+        lengths = [len(row) for row in matrix.rows]
+        if len(lengths) != matrix.shape[0] or lengths != [len(row) for row in matrix.data]:
+            raise ValueError("X is damaged: its lists of columns and of values are not of the same lengths.")
+        matrix = matrix.tocsr()
+    if matrix.format in ("csr", "csc", "bsr"):
+        matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        matrix.check_format(full_check=True)
+        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # scipy does not look where the last one is 0
+            raise ValueError("X is damaged: its indptr must not descend.")
+    return matrix
 
 
 def as_native(array: NDArray[Any]) -> NDArray[Any]:
