@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test lint types bench bench-quality sanitize clean
+.PHONY: help demo test test-lowest lint types fuzz bench bench-quality sanitize sanitize-threads clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -44,6 +44,12 @@ lint: $(VENV)/package.stamp  ## Check style.
 types: $(VENV)/package.stamp  ## Check types of the installed package.
 	$(BIN)/mypy -p mpboost
 
+# Long: a quarter of an hour or so. `make test` runs a slice of each.
+FUZZ_CASES ?= 100000
+fuzz: $(VENV)/package.stamp  ## Load damaged model files, and fit and predict with generated input, by the hundred thousand.
+	$(BIN)/python -m fuzz.files --count $(FUZZ_CASES) --seed 0
+	$(BIN)/python -m fuzz.inputs --count $(FUZZ_CASES) --seed 0
+
 bench: $(VENV)/package.stamp  ## Measure speed and memory, beside scikit-learn, in one run.
 	$(BIN)/python -m benchmarks.speed
 
@@ -57,6 +63,15 @@ sanitize: $(VENV)/package.stamp  ## Run the kernel tests under ASan and UBSan.
 	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=ON .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED)/site $(BIN)/python -m pytest -q -s tests/native
+
+# The engine alone, without Python, whose own threads the sanitizer cannot follow.
+THREAD_STRESS := build/thread-stress
+sanitize-threads: $(SOURCES) tests/native/thread_stress.cpp  ## Run all threaded kernels under the thread sanitizer.
+	@mkdir -p $(THREAD_STRESS)
+	$(CXX) -std=c++20 -O1 -g -fsanitize=thread -ffp-contract=off -Wno-psabi -Inative/include -Inative/src \
+	  $(filter-out native/src/kernels_avx2.cpp,$(wildcard native/src/*.cpp)) tests/native/thread_stress.cpp \
+	  -pthread -o $(THREAD_STRESS)/run
+	$(THREAD_STRESS)/run
 
 clean:  ## Remove all that was built, the environment included.
 	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
