@@ -45,6 +45,13 @@ class FileBattery:
         for one, other in zip(*(self.subject.run_stages(each, table) for each in (loaded, model)), strict=True):
             assert_equal_bytes(one, other)
 
+    def test_file_keeps_targets_of_any_kind(self, tmp_path):
+        X, y = self.subject.make_data()
+        for convert in self.subject.target_kinds.values():
+            model = self.subject.make().fit(X, convert(y))
+            mpboost.save_model(model, tmp_path / "model")
+            assert_same_model(self.subject, mpboost.load_model(tmp_path / "model"), model, X)
+
     def test_file_of_a_loaded_model_is_the_same_file(self, tmp_path):
         X, y = self.subject.make_data()
         mpboost.save_model(self.subject.make().fit(make_category_frame(X), y), tmp_path / "one")

@@ -1,10 +1,11 @@
 """The estimators that the battery is run for, and what it has to know of each."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.tree import DecisionTreeClassifier
@@ -30,6 +31,8 @@ class Subject:
         Gives it from targets, raw output out of patch and weights.
     predictions : tuple of str
         The methods that predict.
+    target_kinds : dict
+        Other kinds of targets, by name: what turns ours into them.
     configurations : dict
         Parameters that scikit-learn's checks are run with, by name.
     """
@@ -42,7 +45,8 @@ class Subject:
     score: Callable[..., float]
     score_output: Callable[..., float]
     predictions: tuple[str, ...]
-    configurations: dict[str, dict[str, Any]] = field(repr=False)
+    target_kinds: dict[str, Callable[[np.ndarray], Any]]
+    configurations: dict[str, dict[str, Any]]
 
     @property
     def name(self):
@@ -82,6 +86,12 @@ CLASSIFIER = Subject(
     score=accuracy_score,
     score_output=score_decisions,
     predictions=("decision_function", "predict", "predict_proba"),
+    target_kinds={
+        "bools": lambda y: y == 1,
+        "words": lambda y: np.array(["no", "yes"])[y],
+        "categories": lambda y: pd.Categorical(np.array(["no", "yes"])[y]),
+        "large-integers": lambda y: np.array([-(2**40), 2**40])[y],
+    },
     configurations={
         "default": {},
         "stopping-none": {"stopping": None},

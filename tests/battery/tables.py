@@ -96,6 +96,16 @@ class TableBattery:
         one, other = (self.subject.make().fit(table, y) for table in (X > 29, (X > 29).astype(float)))
         assert_same_model(self.subject, one, other, X > 29, (X > 29).astype(float))
 
+    def test_targets_of_any_kind_teach_the_same(self):
+        X, y = self.subject.make_data()
+        expected = self.subject.run(self.subject.make().fit(X, y), X)
+        for convert in self.subject.target_kinds.values():
+            model = self.subject.make().fit(X, convert(y))
+            assert_equal_bytes(self.subject.run(model, X), expected)
+            predicted = model.predict(X)
+            assert np.isin(predicted, np.asarray(convert(y))).all()
+            assert predicted.dtype == np.asarray(convert(y)).dtype
+
     def test_fit_leaves_the_table_as_it_was(self):
         X, y = self.subject.make_data()
         for table in (X.astype(float), sparse.csr_array(X)):
