@@ -120,3 +120,21 @@ def test_pickle_does_not_carry_the_training_data(cancer):
     sizes = [len(pickle.dumps(make_model(warm_start=warm).fit(X, y))) for warm in (False, True)]
     assert sizes[1] < 1.01 * sizes[0]
     assert sizes[0] < 60 * len(X)
+
+
+# Validation data
+
+
+def test_validation_labels_must_be_known(cancer):
+    X, y = cancer
+    model = make_model().fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=r"labels that y has not: \[2\]"):
+        model.fit(X, y, X_val=X[:3], y_val=[0, 1, 2])
+    assert all(value is before[name] for name, value in vars(model).items())
+
+
+def test_validation_labels_may_be_of_one_class(cancer):
+    X, y = cancer
+    model = make_model().fit(X, y, X_val=X[y == 1], y_val=y[y == 1])
+    assert model.validation_score_ == model.score(X[y == 1], y[y == 1])
