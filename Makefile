@@ -37,6 +37,17 @@ test: lint types  ## Lint, check types, run all tests: what CI runs.
 	$(BIN)/python -m pytest -q
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mpboost
 
+# The oldest versions that the package says it runs with; some frame libraries must be old for numpy to be.
+LOWEST := numpy==1.25.* scipy==1.11.* scikit-learn==1.6.0 narwhals==2.0.1 joblib==1.2.* rich==13.0.* \
+  matplotlib==3.7.* pandas==2.2.* polars==1.0.* pyarrow==14.*
+test-lowest:  ## Run the tests with the oldest supported libraries; count scikit-learn's checks.
+	test -d .venv-lowest || $(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip --disable-pip-version-check --quiet install $(BUILD_TOOLS) $(LOWEST) pytest hypothesis
+	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" .venv-lowest/bin/pip --disable-pip-version-check --quiet install \
+	  --no-build-isolation --no-deps -C build-dir=build/lowest .
+	.venv-lowest/bin/python -m pytest -q
+	.venv-lowest/bin/python -m tests.battery.count
+
 lint: $(VENV)/package.stamp  ## Check style.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -74,5 +85,5 @@ sanitize-threads: $(SOURCES) tests/native/thread_stress.cpp  ## Run all threaded
 	$(THREAD_STRESS)/run
 
 clean:  ## Remove all that was built, the environment included.
-	rm -rf $(VENV) build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,6 +4,7 @@ An estimator joins by a ``Subject`` in ``subjects.py`` and a class of two lines 
 """
 
 from .contract import ContractBattery
+from .files import FileBattery
 from .interrupts import InterruptBattery
 from .subjects import CLASSIFIER, SUBJECTS, Subject
 from .tables import TableBattery
@@ -22,5 +23,6 @@ class EstimatorBattery(
     WarmStartBattery,
     InterruptBattery,
     ThreadBattery,
+    FileBattery,
 ):
     """All of it, for the estimator that a subclass names as its ``subject``."""
