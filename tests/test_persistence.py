@@ -435,7 +435,8 @@ def test_golden_file_loads_and_predicts_as_ever(schema):
     X = pd.DataFrame(expected["rows"], columns=expected["feature_names"])
     numeric = X.columns.drop("colour")
     X[numeric] = X[numeric].astype(float)
-    assert model.predict_proba(X).tolist() == expected["probabilities"]
+    # Logarithms may differ in the last bit from processor to processor.
+    np.testing.assert_allclose(model.predict_proba(X), expected["probabilities"], rtol=1e-12)
     assert model.predict(X).tolist() == expected["labels"]
     assert model.decision_function(X).tolist() == expected["decisions"]
     assert model.oop_score_ == expected["oop_score"]
