@@ -1,9 +1,9 @@
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <set>
 
 #include "bindings.hpp"
 #include "mpboost/apply.hpp"
@@ -75,10 +75,23 @@ Tree with_features(const Tree& tree, const Vector<const std::int64_t>& features)
   return renamed;
 }
 
-auto used_features(const Tree& tree) {
-  std::set<std::int64_t> features;
-  for (const Split& split : tree.splits) features.insert(split.feature);
-  return to_numpy(std::vector<std::int64_t>(features.begin(), features.end()));
+// The features that splits use, ascending.
+std::vector<std::int64_t> used_features(std::span<const Split> splits) {
+  std::vector<std::int64_t> features(splits.size());
+  std::ranges::transform(splits, features.begin(), &Split::feature);
+  std::ranges::sort(features);
+  const auto [first, last] = std::ranges::unique(features);
+  features.erase(first, last);
+  return features;
+}
+
+// The same splits over columns that hold just the features that they use.
+std::vector<Split> narrow(std::span<const Split> splits) {
+  const auto features = used_features(splits);
+  std::vector<Split> narrowed(splits.begin(), splits.end());
+  for (Split& split : narrowed)
+    split.feature = static_cast<std::int32_t>(std::ranges::lower_bound(features, split.feature) - features.begin());
+  return narrowed;
 }
 
 void bind_tree(nb::module_& module) {
@@ -99,7 +112,11 @@ void bind_tree(nb::module_& module) {
           },
           nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
           "Write the sign of each row's leaf value, +1 or -1.")
-      .def_prop_ro("features", used_features, nb::rv_policy::automatic, "The features that the tree uses, ascending.")
+      .def_prop_ro("features", [](const Tree& tree) { return to_numpy(used_features(tree.splits)); }, nb::rv_policy::automatic,
+                   "The features that the tree uses, ascending.")
+      .def(
+          "narrow", [](const Tree& tree) { return Tree{narrow(tree.splits), tree.leaf_values, tree.category_sets}; },
+          "The same tree over columns that hold just the features that it uses.")
       .def("with_features", with_features, nb::arg("features"),
            "The same tree with feature k called features[k]: from columns that were picked back to the table.");
 }
@@ -123,7 +140,10 @@ void bind_grower(nb::module_& module) {
              const OptionalFlags& is_categorical) {
             const Minipatch patch = as_patch(columns, rows, features, labels, weights, is_categorical);
             nb::gil_scoped_release release;
-            return grower.grow(columns, patch);
+            return grower.grow(columns, patch, [] {  // Ctrl-C must not wait for a large tree
+              nb::gil_scoped_acquire acquire;
+              if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            });
           },
           nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("weights") = nb::none(),
           nb::arg("is_categorical") = nb::none(),
@@ -182,6 +202,16 @@ void bind_forest(nb::module_& module) {
                         {view.category_sets.begin(), view.category_sets.end()}};
           },
           nb::arg("index"))
+      .def_prop_ro("features", [](const Forest& forest) { return to_numpy(used_features(forest.splits())); }, nb::rv_policy::automatic,
+                   "The features that the trees use, ascending.")
+      .def(
+          "narrow",
+          [](const Forest& forest) {
+            const auto n_features = static_cast<std::int64_t>(used_features(forest.splits()).size());
+            return Forest(narrow(forest.splits()), forest.leaf_values(), forest.split_offsets(), forest.category_sets(),
+                          n_features);
+          },
+          "The same trees over columns that hold just the features that they use.")
       .def_prop_ro("splits", [](const Forest& forest) { return bytes_to_numpy<Split>(forest.splits()); }, nb::rv_policy::automatic)
       .def_prop_ro("category_sets", [](const Forest& forest) { return bytes_to_numpy<CategorySet>(forest.category_sets()); }, nb::rv_policy::automatic)
       .def_prop_ro("leaf_values", [](const Forest& forest) { return to_numpy(std::vector<double>(forest.leaf_values())); }, nb::rv_policy::automatic)

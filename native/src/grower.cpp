@@ -22,11 +22,12 @@ bool weighted_pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
 }
 
 constexpr std::size_t gathered_lanes = 4;  // features that are gathered together: one store for all of a row
+constexpr std::int32_t polled_rows = 4096;  // nodes of fewer rows take no time to speak of
 constexpr double total_weight = 1 << 30;   // what the weights of a patch's rows, as whole numbers, add up to, nearly
 
 }  // namespace
 
-GrownTree TreeGrower::grow(const BinnedColumns& columns, const Minipatch& patch) {
+GrownTree TreeGrower::grow(const BinnedColumns& columns, const Minipatch& patch, const std::function<void()>& poll) {
   lay_out(patch);
   order_rows(patch);
   gather(columns, patch);
@@ -38,6 +39,7 @@ GrownTree TreeGrower::grow(const BinnedColumns& columns, const Minipatch& patch)
   while (!pending_.empty()) {
     const Node node = pending_.back();
     pending_.pop_back();
+    if (poll && node.size() >= polled_rows) poll();
     Choice choice;
     const bool is_split = !is_final(node) && find_split(node, choice);
     const auto index = static_cast<std::int32_t>(is_split ? splits.size() : ~leaf_values.size());

@@ -18,9 +18,6 @@ class BinnedData(Protocol):
     ) -> tuple[_native.BinnedColumns, NDArray[np.int64]]:
         """Give columns that hold some features, and where in them; valid until the next call."""
 
-    def fill(self, threads: _native.Threads) -> _native.BinnedColumns:
-        """Give all columns; valid until the next call."""
-
     def rename(self, tree: _native.Tree, features: NDArray[np.int64]) -> _native.Tree:
         """Express a tree over fetched columns in terms of the table."""
 
@@ -43,10 +40,6 @@ class DenseData:
     ) -> tuple[_native.BinnedColumns, NDArray[np.int64]]:
         """Give columns that hold some features, and where in them."""
         return self._columns, features
-
-    def fill(self, threads: _native.Threads) -> _native.BinnedColumns:
-        """Give all columns."""
-        return self._columns
 
     def rename(self, tree: _native.Tree, features: NDArray[np.int64]) -> _native.Tree:
         """Return the tree as it is."""
@@ -78,20 +71,14 @@ class SparseData:
         self._columns.expand(features, self._filled, threads)
         return self._filled, np.arange(len(features))
 
-    def fill(self, threads: _native.Threads) -> _native.BinnedColumns:
-        """Give all columns."""
-        return self.fetch(np.arange(self._columns.n_columns), threads)[0]
-
     def rename(self, tree: _native.Tree, features: NDArray[np.int64]) -> _native.Tree:
         """Express a tree over fetched columns in terms of the table."""
         return tree.with_features(features)
 
     def vote(self, tree: _native.Tree, votes: NDArray[np.int8], threads: _native.Threads) -> None:
         """Write the votes, -1 or +1, of a tree over the table."""
-        columns, places = self.fetch(tree.features, threads)
-        place_of = np.zeros(self._columns.n_columns, dtype=np.int64)
-        place_of[tree.features] = places
-        tree.with_features(place_of).apply_votes(columns, votes, threads)
+        columns, _ = self.fetch(tree.features, threads)
+        tree.narrow().apply_votes(columns, votes, threads)
 
     def equals(self, other: Any) -> bool:
         """Tell whether all bins are the same."""

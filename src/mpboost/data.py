@@ -126,16 +126,27 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int8]]:
     >>> encode_labels(np.array(["no", "yes", "no"]))
     (array(['no', 'yes'], dtype='<U3'), array([-1,  1, -1], dtype=int8))
     """
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    distinct = _find_distinct(y)
+    check_classification_targets(distinct)
+    classes = np.unique(distinct)
     if len(classes) > 2:
         raise ValueError(
-            f"Only binary classification is supported. The type of the target is {type_of_target(y)}, with "
+            f"Only binary classification is supported. The type of the target is {type_of_target(classes)}, with "
             f"{len(classes)} classes; wrap the model in sklearn.multiclass.OneVsRestClassifier."
         )
     if len(classes) < 2:
         raise ValueError(f"The classifier needs two classes to learn from, but y has only one class: {classes[0]!r}.")
-    return classes, (2 * codes - 1).astype(np.int8)
+    return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
+
+
+def _find_distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Find the distinct values, not sorted where they are objects: that would take long."""
+    if values.dtype.kind != "O":
+        return np.unique(values)
+    try:
+        return np.array([*dict.fromkeys(values.ravel().tolist()), None], dtype=object)[:-1]
+    except TypeError:  # lists among them, which scikit-learn is left to refuse
+        return values
 
 
 def _encode(
@@ -163,10 +174,12 @@ def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = _as_array(y, "y")
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
-        if None in as_keys(y.ravel()):
+        distinct = as_keys(_find_distinct(y).ravel())
+        if None in distinct:
             raise ValueError("Unknown label type: y has missing values (None, NaN); leave out their rows.")
-        whole = np.array(y.tolist())
-        y = whole if whole.dtype.kind in "biu" else y
+        if all(isinstance(label, int) for label in distinct):  # bools, too
+            whole = np.array(y.tolist())
+            y = whole if whole.dtype.kind in "biu" else y
     return _check_y(y, estimator=estimator)
 
 

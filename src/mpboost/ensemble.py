@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.columns import make_binned_data
 from mpboost.learners import ColumnModel
-from mpboost.tables import Table
+from mpboost.tables import SparseTable, Table
 
 #: Cells that are binned at a time when predicting, but for a least number of rows: bounds the memory for the codes.
 BATCH_CELLS = 1 << 24
@@ -68,10 +68,13 @@ class TreeEnsemble:
     def vote(self, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
         """Sum the votes, -1 or +1, of all learners."""
         total = np.zeros(table.n_rows, dtype=np.int32)
-        n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, table.n_columns))
+        forest, features, n_columns = self.forest, self.forest.features, table.n_columns
+        if isinstance(table, SparseTable):  # of which only the columns that trees use are filled in
+            forest, n_columns = self.forest.narrow(), len(features)
+        n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, n_columns))
         for k, batch in enumerate(table.split_rows(n_batch)):
-            columns = make_binned_data(batch.bin(self.mapper, threads)).fill(threads)
-            self.forest.add_votes(columns, 0, len(self), total[k * n_batch : (k + 1) * n_batch], threads)
+            columns, _ = make_binned_data(batch.bin(self.mapper, threads)).fetch(features, threads)
+            forest.add_votes(columns, 0, len(self), total[k * n_batch : (k + 1) * n_batch], threads)
         return total
 
     def staged_vote(self, table: Table, threads: _native.Threads) -> Iterator[NDArray[np.int32]]:

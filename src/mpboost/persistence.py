@@ -156,6 +156,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 def _pack(model: Any) -> tuple[dict[str, Any], Arrays]:
     """Take a model apart."""
     parts = Parts()
+    for field in FIELDS[type(model)]:
+        if hasattr(model, field.attribute) or not field.optional:
+            field.kind.write(parts, field.name, getattr(model, field.attribute))
     for name, value in model.get_params(deep=False).items():
         try:
             Plain().write(parts, f"parameters.{name}", value)
@@ -163,9 +166,6 @@ def _pack(model: Any) -> tuple[dict[str, Any], Arrays]:
             if name not in OBJECT_PARAMETERS:
                 raise
             Plain().write(parts, f"parameters.{name}", None)
-    for field in FIELDS[type(model)]:
-        if hasattr(model, field.attribute) or not field.optional:
-            field.kind.write(parts, field.name, getattr(model, field.attribute))
     header = {"estimator": type(model).__name__, "version": version("mpboost"), "values": parts.values}
     return header, parts.arrays
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -36,7 +37,8 @@ class TreeGrower {
  public:
   explicit TreeGrower(const GrowerOptions& options) : options_(options) {}
 
-  GrownTree grow(const BinnedColumns& columns, const Minipatch& patch);
+  // `poll` is called now and then while it takes long, and may throw.
+  GrownTree grow(const BinnedColumns& columns, const Minipatch& patch, const std::function<void()>& poll = {});
 
  private:
   struct Node {
