@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+import time
 
 import joblib
 import numpy as np
 
-from mpboost import Callback
+from mpboost import Callback, MPBoostClassifier
 
 #: Parameters of a model that is fitted in a moment.
 SMALL = {"n_estimators": 25, "max_samples": 40, "max_features": 3, "random_state": 0}
@@ -18,6 +19,12 @@ def make_integers(n_samples=300, seed=0):
     X = rng.integers(0, 60, size=(n_samples, 5))
     y = (X[:, 0] + X[:, 1] + rng.integers(0, 30, size=n_samples) > 72).astype(int)
     return X, y
+
+
+def make_model(callbacks, **parameters):
+    """Make a classifier of ten iterations that callbacks watch."""
+    defaults = {"n_estimators": 10, "stopping": None, "max_features": 5, "random_state": 0}
+    return MPBoostClassifier(**{**defaults, **parameters}, callbacks=callbacks)
 
 
 def as_votes(decisions, learning_rate):
@@ -75,6 +82,13 @@ class FailAt(Callback):
     def on_iteration_end(self, run):
         if run.iteration == self.iteration:
             raise RuntimeError("broken on purpose")
+
+
+class Sleep(Callback):
+    """Makes each iteration take a while."""
+
+    def on_iteration_end(self, run):
+        time.sleep(0.02)
 
 
 def run_script(script):
