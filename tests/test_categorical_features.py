@@ -105,6 +105,12 @@ def test_check_training_data_takes_words_in_arrays_for_an_error_unless_told():
         check(np.array([["x", "a"], ["y", "b"]], dtype=object), categorical_features=[0])
 
 
+@pytest.mark.parametrize("chosen", [[], [False, False]], ids=["empty", "mask"])
+def test_check_training_data_refuses_words_in_arrays_if_no_feature_is_chosen(chosen):
+    with pytest.raises(ValueError, match="strings"):
+        check(np.array([["1", "2"], ["3", "4"]]), categorical_features=chosen)
+
+
 def test_check_training_data_codes_other_things_by_their_text():
     days = pd.Categorical(pd.to_datetime(["2020-01-02", "2020-01-01"]))
     X = pd.DataFrame({"interval": pd.cut([0.5, 1.5], [0, 1, 2]), "day": days})

@@ -231,7 +231,7 @@ def test_check_validation_data_knows_nothing_of_an_earlier_fit():
 BAD_VALIDATION = {
     "features": (np.ones((2, 3)), [0, 1], None, "expecting 2 features"),
     "lengths": (np.ones((2, 2)), [0], None, "inconsistent"),
-    "no-labels": (np.ones((2, 2)), None, None, "requires y"),
+    "no-labels": (np.ones((2, 2)), None, None, "go together"),
     "weights": (np.ones((2, 2)), [0, 1], [1], "expected"),
 }
 

@@ -3,6 +3,8 @@
 import copy
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from helpers import SMALL, StopAt, describe_model, make_integers
 from sklearn.datasets import make_classification
@@ -115,6 +117,15 @@ def test_warm_start_does_not_ignore_a_changed_parameter(changed):
     with pytest.raises(ValueError, match=next(iter(changed))):
         extend(model.set_params(**changed), X, y, 40)
     assert describe_model(model) == before
+
+
+@pytest.mark.parametrize("make", [np.array, pd.Series, pl.Series, list], ids=["numpy", "pandas", "polars", "list"])
+def test_warm_start_compares_parameters_that_are_arrays(make):
+    X, y = make_integers(60)
+    model = MPBoostClassifier(**SMALL, warm_start=True, categorical_features=make([0, 1])).fit(X, y)
+    extend(model.set_params(categorical_features=make([0, 1])), X, y, SMALL["n_estimators"] + 2)
+    with pytest.raises(ValueError, match="categorical_features"):
+        extend(model.set_params(categorical_features=make([0, 1, 1])), X, y, SMALL["n_estimators"] + 4)
 
 
 def test_warm_start_with_as_many_estimators_changes_nothing():

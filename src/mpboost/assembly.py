@@ -76,7 +76,7 @@ def check_continues(model: Any, run: BoostingRun, problem: BinaryProblem, thread
                 f"With warm_start=True a second fit needs the same {name}; set warm_start=False to start anew."
             )
     now = _learning_params(model)
-    changed = sorted(name for name in now.keys() | run.params if now.get(name) != run.params.get(name))
+    changed = sorted(name for name in now.keys() | run.params if not _is_same(now.get(name), run.params.get(name)))
     if changed:
         raise ValueError(
             f"With warm_start=True a second fit needs the same {', '.join(changed)}; set warm_start=False to start "
@@ -142,6 +142,12 @@ def _make_learner(
         seed=seed,
     )
     return TreeLearner(mapper, table, task.labels, options, threads), TreeEnsemble(mapper)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if hasattr(one, "__array__") or hasattr(other, "__array__"):  # categorical_features, which compare cell by cell
+        return np.array_equal(np.asarray(one), np.asarray(other))
+    return one is other or bool(one == other)
 
 
 def _learning_params(model: Any) -> dict[str, Any]:

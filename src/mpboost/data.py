@@ -72,6 +72,8 @@ def check_training_data(
     has_categories = categorical_features is not None and not isinstance(categorical_features, str)
     source = read_source(shell, X, reset=True, has_categories=has_categories)
     is_categorical = find_categorical(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
+    if has_categories and is_categorical is None:  # none after all: read X as prediction will
+        source = read_source(shell, X, reset=True, has_categories=False)
     y = _check_labels(shell, y)
     check_consistent_length(source, y)
     weights = _check_weights(sample_weight, y)
