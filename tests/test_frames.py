@@ -48,10 +48,18 @@ def test_check_training_data_finds_the_one_array_of_a_frame(order):
         np.testing.assert_array_equal(table.array, frame.to_numpy())
 
 
-def test_check_training_data_finds_no_one_array_where_columns_are_apart():
+def test_check_training_data_copies_small_frames_of_one_type_into_an_array():
+    frame = pd.DataFrame({"a": [1.5, np.nan], "b": [2.5, np.inf]}).assign(c=0.5)
+    table = check(frame, y=[0, 1]).table
+    assert isinstance(table, DenseTable)
+    np.testing.assert_array_equal(table.to_array(), frame.to_numpy())
+
+
+def test_check_training_data_finds_no_one_array_where_columns_are_apart(monkeypatch):
+    monkeypatch.setattr("mpboost.sources.SMALL_CELLS", 0)
     X = np.random.default_rng(0).normal(size=(7, 5))
     frame = pd.DataFrame(X, columns=list("abcde"), copy=False)
-    for parts in (frame.assign(z=0.0), frame.assign(z=1), frame[["a"]]):
+    for parts in (frame.assign(z=0.0), frame.assign(z=1)):
         table = check(parts).table
         assert isinstance(table, ColumnTable)
         np.testing.assert_array_equal(table.to_array(), parts.to_numpy())
@@ -68,9 +76,9 @@ def test_check_training_data_keeps_whole_numbers_exact():
         pl.DataFrame({"a": large}),
         pa.table({"a": large}),
     ):
-        (column,) = check(X, y=[0, 1]).table.columns
-        assert column.dtype == np.int64
-        assert column.tolist() == large
+        array = check(X, y=[0, 1]).table.to_array()
+        assert array.dtype == np.int64
+        assert array.ravel().tolist() == large
 
 
 TYPES = {
@@ -95,8 +103,7 @@ def test_check_training_data_keeps_the_type_of_each_column(dtype):
         lambda table: table.to_pandas(),
         lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
     ):
-        (column,) = check(convert(table), y=[0, 1]).table.columns
-        assert column.dtype == np.dtype(dtype)
+        assert check(convert(table), y=[0, 1]).table.to_array().dtype == np.dtype(dtype)
         np.testing.assert_array_equal(read(convert(missing), y=[0, 1]), [[1], [NAN]])
 
 
