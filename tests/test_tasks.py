@@ -54,6 +54,14 @@ def test_find_tie_label_is_the_more_frequent_class(labels, expected):
     assert find_tie_label(np.array(labels, dtype=np.int8)) == expected
 
 
+@pytest.mark.parametrize("n_negative", range(1, 60))
+def test_find_tie_label_is_not_decided_by_rounding(n_negative):
+    labels = np.repeat([-1, 1], [n_negative, 30]).astype(np.int8)
+    weights = np.where(labels < 0, 1 / n_negative, 1 / 30)  # the classes weigh the same, but for the last bits
+    assert find_tie_label(labels, weights) == 1
+    assert find_tie_label(labels, np.where(labels < 0, 1.001 * weights, weights)) == -1
+
+
 class TestComplete:
     """Patches of one class get a row of the other one."""
 

@@ -141,5 +141,8 @@ class BinaryTask:
 
 def find_tie_label(labels: NDArray[np.int8], sample_weights: NDArray[np.float64] | None = None) -> int:
     """Find the class that a vote of zero goes to: the one of more weight, or +1."""
-    balance = labels.sum(dtype=np.int64) if sample_weights is None else labels @ sample_weights
-    return 1 if balance >= 0 else -1
+    if sample_weights is None:
+        return 1 if labels.sum(dtype=np.int64) >= 0 else -1
+    # Weights that balance the classes do so up to rounding, which must not decide.
+    balance, total = np.sum(labels * sample_weights), np.sum(sample_weights)
+    return 1 if balance >= -1e-9 * total else -1
