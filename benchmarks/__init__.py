@@ -1,1 +1,4 @@
-"""Measurements: ``python -m benchmarks.speed`` and ``python -m benchmarks.quality`` from the project's root."""
+"""Measurements, from the project's root: ``python -m benchmarks.<name> [--quick]``.
+
+speed, quality (MNIST, beside scikit-learn's), calibration, categories, sparse, progress.
+"""

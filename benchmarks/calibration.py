@@ -13,11 +13,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss
 
 from benchmarks.command import make_parser
-from benchmarks.data import DataNotFoundError, Problem, data_folder
+from benchmarks.data import DataNotFoundError, Problem, load_arrays
+from benchmarks.measure import time_call
 from benchmarks.output import print_line
-from mpboost import Callback, MPBoostClassifier
-from mpboost.boosting import BoostingRun
-from mpboost.calibration import VoteCalibration
+from mpboost import MPBoostClassifier
 
 Table = NDArray[Any]
 
@@ -42,27 +41,11 @@ SETS: dict[str, tuple[str, Callable[[Table], Table], Callable[[Table], Table]]] 
 }
 
 
-class DrawCounter(Callback):
-    """Remembers who was drawn when: the model is cut to its best iteration afterwards."""
-
-    def on_fit_begin(self, run: BoostingRun) -> None:
-        """Start anew."""
-        self.patches: list[NDArray[np.int64]] = []
-
-    def on_iteration_end(self, run: BoostingRun) -> bool | None:
-        """Remember a minipatch."""
-        self.patches.append(run.rows)
-        return None
-
-    def count(self, n_iterations: int, n_samples: int) -> NDArray[np.int64]:
-        """Count how often each row was drawn in the first iterations."""
-        return np.bincount(np.concatenate(self.patches[:n_iterations]), minlength=n_samples)
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
     parser.add_argument("sets", nargs="*", metavar="set", help=f"some of: {'; '.join(SETS)}")
     parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12], help="of the splits and of the models")
+    parser.add_argument("--rows", type=int, default=MAX_ROWS, help="the most to learn from, and to be judged by")
     options = parser.parse_args(arguments)
     unknown = sorted(set(options.sets) - set(SETS))
     if unknown:
@@ -70,72 +53,61 @@ def main(arguments: list[str] | None = None) -> int:
     names = options.sets or list(SETS)
     try:
         if options.quick:
-            show_log_losses(names[:3], options.seeds[:1], 500, {})
+            show_log_losses(names[:3], options.seeds[:1], 500)
         else:
-            show_log_losses(names, options.seeds, MAX_ROWS, {})
+            show_log_losses(names, options.seeds, options.rows)
     except DataNotFoundError as error:
         print(error, file=sys.stderr)
         return 2
     return 0
 
 
-def show_log_losses(names: Iterable[str], seeds: list[int], n_rows: int, parameters: dict[str, Any]) -> None:
-    """Print a row for each set as it is measured: means over the seeds."""
-    print_line("| set | trees | accuracy | forest's | share of votes | calibrated | forest | ratio |")
-    print_line("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+def show_log_losses(names: Iterable[str], seeds: list[int], n_rows: int) -> None:
+    """Print a row for each set as it is measured: means over the seeds; log-losses, accuracies, seconds of the fits."""
+    print_line("| set | rows | trees | share of votes | calibrated | forest | ratio | accuracy | forest | s | forest |")
+    print_line("| --- |" + " ---: |" * 10)
     for name in names:
-        figures = [measure(load(name, seed, n_rows), seed, parameters) for seed in seeds]
-        n_trees, accuracy, forest_accuracy, share, calibrated, forest = np.mean(figures, axis=0)
+        figures = [measure(load(name, seed, n_rows), seed) for seed in seeds]
+        n_learned, n_trees, share, calibrated, forest, accuracy, forest_accuracy, *seconds = np.mean(figures, axis=0)
         print_line(
-            f"| {name} | {n_trees:.0f} | {100 * accuracy:.2f} % | {100 * forest_accuracy:.2f} % "
-            f"| {share:.4f} | {calibrated:.4f} | {forest:.4f} | {calibrated / forest:.2f} |"
+            f"| {name} | {n_learned:.0f} | {n_trees:.0f} "
+            f"| {share:.4f} | {calibrated:.4f} | {forest:.4f} | {calibrated / forest:.2f} "
+            f"| {100 * accuracy:.2f} % | {100 * forest_accuracy:.2f} % | {seconds[0]:.1f} | {seconds[1]:.1f} |"
         )
 
 
 def load(name: str, seed: int, n_rows: int) -> Problem:
     """Load a set, split as it officially is, or else at random with four fifths to learn from."""
     file, divide, mend = SETS[name]
-    path = data_folder() / f"{file}.npz"
-    if not path.is_file():
-        raise DataNotFoundError(f"There is no {path}. Set MPBOOST_DATA to the folder that holds {file}.npz.")
-    with np.load(path, allow_pickle=False) as arrays:
-        if "X" in arrays:
-            X, y = arrays["X"], arrays["y"]
-            order = np.random.default_rng(seed).permutation(len(X))
-            train, test = np.split(order, [int(0.8 * len(X))])
-            parts = X[train], y[train], X[test], y[test]
-        else:
-            parts = arrays["X_train"], arrays["y_train"], arrays["X_test"], arrays["y_test"]
+    arrays = load_arrays(file)
+    if "X" in arrays:
+        X, y = arrays["X"], arrays["y"]
+        order = np.random.default_rng(seed).permutation(len(X))
+        train, test = np.split(order, [int(0.8 * len(X))])
+        parts = X[train], y[train], X[test], y[test]
+    else:
+        parts = arrays["X_train"], arrays["y_train"], arrays["X_test"], arrays["y_test"]
     X_train, y_train = _prepare(*parts[:2], divide, mend)
     X_test, y_test = _prepare(*parts[2:], divide, mend)
     return Problem(name, X_train[:n_rows], y_train[:n_rows], X_test[:n_rows], y_test[:n_rows])
 
 
-def measure(problem: Problem, seed: int, parameters: dict[str, Any]) -> list[float]:
-    """Fit ours, then a forest; return trees, both accuracies, and log-losses: votes, calibrated, forest."""
-    counter = DrawCounter()
-    model = MPBoostClassifier(**parameters, callbacks=[counter], random_state=seed)
-    model.fit(problem.X_train, problem.y_train)
-    n_trees, vote_weight = model.best_iteration_, model.learning_rate
-    forest = RandomForestClassifier(n_trees, random_state=seed, n_jobs=1).fit(problem.X_train, problem.y_train)
-
-    calibration = VoteCalibration.fit(
-        np.rint(model.oop_decision_function_ / vote_weight),
-        n_trees - counter.count(n_trees, len(problem.y_train)),
-        problem.y_train,
-    )
-    votes = np.rint(model.decision_function(problem.X_test) / vote_weight)
-    tie_label = 1 if 2 * np.count_nonzero(problem.y_train > 0) >= len(problem.y_train) else -1
-    probabilities = [
-        0.5 + 0.5 * votes / n_trees,
-        calibration.predict(votes, n_trees, tie_label),
-        forest.predict_proba(problem.X_test)[:, 1],
-    ]
+def measure(problem: Problem, seed: int) -> list[float]:
+    """Fit ours, then a forest of as many trees, one thread each; return the figures in the order of the table."""
+    model = MPBoostClassifier(random_state=seed)
+    seconds = time_call(lambda: model.fit(problem.X_train, problem.y_train), 1)
+    forest = RandomForestClassifier(model.best_iteration_, random_state=seed, n_jobs=1)
+    forest_seconds = time_call(lambda: forest.fit(problem.X_train, problem.y_train), 1)
+    probabilities = [predict(problem.X_test) for predict in (model.predict_vote_share, model.predict_proba)]
+    probabilities.append(forest.predict_proba(problem.X_test))
     return [
-        n_trees,
+        len(problem.X_train),
+        model.best_iteration_,
+        *(log_loss(problem.y_test, table, labels=model.classes_) for table in probabilities),
         model.score(problem.X_test, problem.y_test),
-        forest.score(problem.X_test, problem.y_test),
-        *(log_loss(problem.y_test, positive, labels=[-1, 1]) for positive in probabilities),
+        np.mean(forest.classes_[probabilities[-1].argmax(axis=1)] == problem.y_test),
+        seconds,
+        forest_seconds,
     ]
 
 

@@ -3,10 +3,13 @@
 import argparse
 import sys
 from collections.abc import Callable
+from typing import TypeVar
 
 from benchmarks.data import DataNotFoundError, Problem, mnist_3_vs_8
 from benchmarks.measure import describe_machine
 from benchmarks.output import print_heading, print_line
+
+Data = TypeVar("Data")
 
 
 def make_parser(description: str | None) -> argparse.ArgumentParser:
@@ -16,15 +19,20 @@ def make_parser(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def run_on_mnist(measure: Callable[[Problem], None]) -> int:
-    """Say what the machine is, then measure; return the exit code."""
+def run_on(load: Callable[[], Data], measure: Callable[[Data], None]) -> int:
+    """Load data, say what the machine is, then measure; return the exit code."""
     try:
-        problem = mnist_3_vs_8()
+        data = load()
     except DataNotFoundError as error:
         print(error, file=sys.stderr)
         return 2
     print_heading("Machine")
     for line in describe_machine():
         print_line(line)
-    measure(problem)
+    measure(data)
     return 0
+
+
+def run_on_mnist(measure: Callable[[Problem], None]) -> int:
+    """Do that with the paper's case study."""
+    return run_on(mnist_3_vs_8, measure)

@@ -3,6 +3,7 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,9 @@ class Problem:
     """Rows to learn from and rows to be judged by; labels are -1 and +1."""
 
     name: str
-    X_train: NDArray[np.uint8]
+    X_train: NDArray[Any]
     y_train: NDArray[np.int8]
-    X_test: NDArray[np.uint8]
+    X_test: NDArray[Any]
     y_test: NDArray[np.int8]
 
 
@@ -30,9 +31,21 @@ def data_folder() -> Path:
     return Path(os.environ.get("MPBOOST_DATA", PROJECT.parent / "shared" / "data"))
 
 
+def load_arrays(name: str) -> dict[str, NDArray[Any]]:
+    """Load all arrays of a data set: X and y, or X_train, y_train, X_test and y_test where a split is official."""
+    path = data_folder() / f"{name}.npz"
+    if not path.is_file():
+        raise DataNotFoundError(
+            f"There is no {path}. Set the environment variable MPBOOST_DATA to the folder that holds {path.name}, "
+            "a file of numpy.savez with the arrays X and y, or X_train, y_train, X_test and y_test."
+        )
+    with np.load(path, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
 def mnist_3_vs_8() -> Problem:
     """Load the paper's case study: handwritten digits, 3 (-1) against 8 (+1), 784 pixels."""
-    arrays = _load("mnist.npz", ("X_train", "y_train", "X_test", "y_test"))
+    arrays = load_arrays("mnist")
     X_train, y_train = _pick_digits(arrays["X_train"], arrays["y_train"], negative=3, positive=8)
     X_test, y_test = _pick_digits(arrays["X_test"], arrays["y_test"], negative=3, positive=8)
     return Problem("MNIST 3 vs 8", X_train, y_train, X_test, y_test)
@@ -48,17 +61,6 @@ def make_table(n_rows: int, n_columns: int, seed: int = 0) -> tuple[NDArray[np.f
     signal = X[:, 0] + X[:, 1] * X[:, 2]
     noise = rng.random(n_rows, dtype=np.float32)
     return X, np.where(signal + noise > 1.25, 1, -1).astype(np.int8)
-
-
-def _load(name: str, keys: tuple[str, ...]) -> dict[str, NDArray[np.uint8]]:
-    path = data_folder() / name
-    if not path.is_file():
-        raise DataNotFoundError(
-            f"There is no {path}. Set the environment variable MPBOOST_DATA to the folder that holds {name}, "
-            f"a file of numpy.savez with the arrays {', '.join(keys)}."
-        )
-    with np.load(path, allow_pickle=False) as arrays:
-        return {key: arrays[key] for key in keys}
 
 
 def _pick_digits(

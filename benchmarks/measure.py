@@ -1,5 +1,7 @@
 """How time and memory are taken: contestants in turn, medians, ratios within a turn."""
 
+import ctypes
+import gc
 import os
 import platform
 import statistics
@@ -120,6 +122,16 @@ def resident_bytes(kind: str) -> int:
         if line.startswith(f"{kind}:"):
             return int(line.split()[1]) * 1024
     raise ValueError(f"The kernel does not tell {kind}.")
+
+
+def measure_growth(call: Callable[[], object]) -> tuple[int, float]:
+    """Call once; return by how many bytes the peak of memory exceeds what was held before, and seconds. Linux only."""
+    gc.collect()
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)  # or what was freed, but kept, would hide some of the growth
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = resident_bytes("VmRSS")
+    seconds = time_call(call, 1)
+    return resident_bytes("VmHWM") - before, seconds
 
 
 def describe_machine() -> list[str]:

@@ -4,7 +4,7 @@ import json
 import sys
 
 from benchmarks.data import make_table
-from benchmarks.measure import resident_bytes
+from benchmarks.measure import measure_growth
 from mpboost import MPBoostClassifier
 
 
@@ -13,9 +13,7 @@ def measure_fit(n_rows: int, n_columns: int) -> dict[str, int]:
     model = MPBoostClassifier(n_estimators=30, random_state=0)
     model.fit(*make_table(1000, n_columns))  # loads what is loaded at first use
     X, y = make_table(n_rows, n_columns)
-    before = resident_bytes("VmRSS")
-    model.fit(X, y)
-    return {"data": X.nbytes, "extra": resident_bytes("VmHWM") - before}
+    return {"data": X.nbytes, "extra": measure_growth(lambda: model.fit(X, y))[0]}
 
 
 if __name__ == "__main__":

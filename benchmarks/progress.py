@@ -65,9 +65,9 @@ def terminal() -> Iterator[None]:
     os.close(reader)
 
 
-def main() -> int:
-    quick = make_parser(__doc__).parse_args().quick
-    n_iterations, n_turns = (300, 3) if quick else (2000, 11)
+def main(arguments: list[str] | None = None) -> int:
+    quick = make_parser(__doc__).parse_args(arguments).quick
+    n_iterations, n_turns = (100, 2) if quick else (2000, 11)
     X, y = make_table(20_000, 50)
     parameters = {"n_estimators": n_iterations, "stopping": None, "random_state": 0}
     bars: list[CountingBar] = []

@@ -4,28 +4,33 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from mpboost import MPBoostClassifier
+from mpboost import PAPER, MPBoostClassifier
 
 pytest.importorskip("matplotlib", reason="the benchmarks draw with matplotlib")
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
+from benchmarks import calibration, categories, progress, quality, sparse, speed
 from benchmarks.data import PROJECT, data_folder, make_table
 from benchmarks.literal import fit_literal, update_features, weigh_observations
-from benchmarks.measure import StepClock, median_ratio, take_turns
-from benchmarks.speed import judge_linearity
-
-needs_mnist = pytest.mark.skipif(
-    not (data_folder() / "mnist.npz").is_file(), reason=f"no mnist.npz in {data_folder()}; set MPBOOST_DATA"
-)
+from benchmarks.measure import StepClock, measure_growth, median_ratio, take_turns
 
 
-def run_benchmark(name, *arguments, data=None):
-    environment = {**os.environ, "PYTHONUTF8": "1", **({"MPBOOST_DATA": str(data)} if data else {})}
+def needs(name):
+    missing = not (data_folder() / name).is_file()
+    return pytest.mark.skipif(missing, reason=f"no {name} in {data_folder()}; set MPBOOST_DATA")
+
+
+needs_linux = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="asks Linux for the peak of memory")
+
+
+def run_benchmark(name, *arguments):
+    environment = {**os.environ, "PYTHONUTF8": "1"}
     command = [sys.executable, "-W", "error", "-m", f"benchmarks.{name}", "--quick", *arguments]
     return subprocess.run(
         command, cwd=PROJECT, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
@@ -40,7 +45,7 @@ def digits():
     return X[:250], y[:250], X[250:], y[250:]
 
 
-@needs_mnist
+@needs("mnist.npz")
 def test_speed_quick_prints_all_sections():
     finished = run_benchmark("speed")
     assert finished.returncode == 0, finished.stderr
@@ -60,7 +65,7 @@ def test_speed_quick_prints_all_sections():
     assert [word for word in words if word not in finished.stdout] == []
 
 
-@needs_mnist
+@needs("mnist.npz")
 def test_quality_quick_prints_tables_and_draws_the_ablation(tmp_path):
     finished = run_benchmark("quality", "--output", str(tmp_path))
     assert finished.returncode == 0, finished.stderr
@@ -69,12 +74,57 @@ def test_quality_quick_prints_tables_and_draws_the_ablation(tmp_path):
     assert (tmp_path / "ablation.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("name", ["speed", "quality"])
-def test_benchmarks_say_what_to_do_without_data(name, tmp_path):
-    finished = run_benchmark(name, data=tmp_path)
-    assert finished.returncode == 2
-    assert "MPBOOST_DATA" in finished.stderr
-    assert "Traceback" not in finished.stderr
+@needs("adult.npz")
+def test_categories_quick_compares_both_ways(capsys):
+    assert categories.main(["--quick"]) == 0
+    printed = capsys.readouterr().out
+    assert [word for word in ("codes", "categories", "difference", "of 2 seeds") if word not in printed] == []
+
+
+@needs("adult.npz")
+def test_calibration_quick_prints_a_row_for_each_set(capsys):
+    assert calibration.main(["--quick", "adult"]) == 0
+    cells = capsys.readouterr().out.splitlines()[-1].strip("| ").split(" | ")
+    assert cells[:2] == ["adult", "500"]
+    assert float(cells[6]) == pytest.approx(float(cells[4]) / float(cells[5]), abs=0.01)
+
+
+@needs_linux
+def test_sparse_quick_measures_both_formats(capsys):
+    assert sparse.main(["--quick"]) == 0
+    printed = capsys.readouterr().out
+    assert [word for word in ("csr", "csc", "0.10 % filled", "3x is promised") if word not in printed] == []
+
+
+@needs_linux
+def test_progress_quick_prints_the_share_of_the_bar(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")  # for the benchmark changes it
+    assert progress.main(["--quick"]) == 0
+    assert "% of the time went into the bar" in capsys.readouterr().out
+
+
+def test_make_sparse_tells_the_label_by_its_first_columns():
+    X, y = sparse.make_sparse("csc", 2000, 1000)
+    assert X.format == "csc"
+    assert 0.0008 < X.nnz / 2e6 <= 0.001
+    first, last = (np.asarray(X[:, columns].sum(axis=1)).ravel() for columns in (slice(20), slice(500, None)))
+    assert np.corrcoef(first, y)[0, 1] > 0.2
+    assert abs(np.corrcoef(last, y)[0, 1]) < 0.1
+
+
+@needs_linux
+def test_measure_growth_finds_a_short_peak():
+    grown, seconds = measure_growth(lambda: np.ones(8_000_000).sum())
+    assert 60e6 < grown < 100e6
+    assert seconds > 0
+    assert measure_growth(lambda: None)[0] < 10e6
+
+
+@pytest.mark.parametrize("benchmark", [speed, quality, calibration, categories], ids=lambda module: module.__name__)
+def test_benchmarks_say_what_to_do_without_data(benchmark, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MPBOOST_DATA", str(tmp_path))
+    assert benchmark.main(["--quick"]) == 2
+    assert "MPBOOST_DATA" in capsys.readouterr().err
 
 
 def test_literal_loop_learns_digits(digits):
@@ -94,7 +144,7 @@ def test_literal_loop_does_what_ours_does(digits):
     literal, ours = [], []
     for seed in range(8):
         theirs = fit_literal(X, y, **sizes, seed=seed)
-        mine = MPBoostClassifier(**sizes, stopping=None, random_state=seed).fit(X, y)
+        mine = MPBoostClassifier(**{**PAPER, **sizes, "stopping": None}, random_state=seed).fit(X, y)
         literal.append([np.mean(theirs.predict(X_test) == y_test), theirs.oop_scores[-1], 1 / np.sum(theirs.q**2)])
         ours.append([mine.score(X_test, y_test), mine.oop_scores_[-1], 1 / np.sum(mine.feature_probabilities_**2)])
     test, oop, effective_features = np.mean(literal, axis=0) - np.mean(ours, axis=0)
@@ -145,4 +195,4 @@ def test_step_clock_accounts_for_the_whole_loop():
     ("milliseconds", "linear"), [([1.1, 2.0, 11.0], True), ([1.0, 10.0, 1000.0], False)], ids=["line", "square"]
 )
 def test_judge_linearity(milliseconds, linear):
-    assert judge_linearity((10, 100, 1000), milliseconds).startswith("linear") == linear
+    assert speed.judge_linearity((10, 100, 1000), milliseconds).startswith("linear") == linear

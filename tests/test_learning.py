@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from conftest import load_data
 from oracle import WEIGHTINGS
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss
 
 from mpboost import PAPER, MPBoostClassifier
 
@@ -88,6 +91,45 @@ def test_feature_probabilities_avoid_the_border_of_mnist(stopped):
         image = model.feature_probabilities_.reshape(28, 28)
         assert image[5:23, 5:23].sum() > 0.65  # 0.41 of the pixels
         assert model.feature_importances_.reshape(28, 28)[[0, -1]].sum() == 0
+
+
+# Other real data
+
+
+def split(name):
+    """Load rows to learn from and to be judged by, split as they officially are or four to one."""
+    data = load_data(name)
+    if "X" not in data:
+        return data["X_train"], data["y_train"], data["X_test"], data["y_test"]
+    order = np.random.default_rng(0).permutation(len(data["X"]))
+    train, test = np.split(order, [int(0.8 * len(order))])
+    return data["X"][train], data["y"][train], data["X"][test], data["y"][test]
+
+
+def test_categories_are_no_worse_than_their_codes_on_adult():
+    X, y, X_test, y_test = split("adult")
+    parameters = {"n_estimators": 100, "stopping": None}
+    accuracies = []
+    for categorical in (None, [1, 3, 5, 6, 7, 8, 9, 13]):
+        models = fit_seeds((X, y), {**parameters, "categorical_features": categorical}, range(4))
+        accuracies.append(np.mean([model.score(X_test, y_test) for model in models]))
+    codes, categories = accuracies
+    assert categories > codes - 0.001
+
+
+# Where there is a margin: benchmarks.calibration has all sets.
+@pytest.mark.parametrize("name", ["adult", "magic", "madelon"])
+def test_calibrated_probabilities_are_no_worse_than_those_of_a_forest(name):
+    X, y, X_test, y_test = split(name)
+    X, y = X[:10_000], y[:10_000]
+    model = MPBoostClassifier(n_estimators=200, stopping=None, random_state=0).fit(X, y)
+    forest = RandomForestClassifier(200, random_state=0).fit(X, y)
+    calibrated, share, theirs = (
+        log_loss(y_test, predict(X_test))
+        for predict in (model.predict_proba, model.predict_vote_share, forest.predict_proba)
+    )
+    assert calibrated <= theirs
+    assert calibrated < share
 
 
 # Made and small data
