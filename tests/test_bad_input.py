@@ -60,7 +60,6 @@ BAD_DATA = {
     "X-complex": (X + 0j, Y, ValueError, "[Cc]omplex"),
     "X-array-of-words": (np.array([["x"], ["y"]] * (N // 2)), Y, ValueError, "could not convert|strings|categorical"),
     "X-frame-of-dates": (pd.DataFrame({"a": pd.date_range("2020-01-01", periods=N)}), Y, TypeError, "'a'"),
-    "X-sparse-3-dimensions": (sparse.coo_array(np.ones((N, 2, 2))), Y, ValueError, "2 dimensions"),
     "y-none": (X, None, ValueError, "requires y"),
     "y-nan": (X, set_label(np.nan), ValueError, "NaN"),
     "y-inf": (X, set_label(np.inf), ValueError, "infinity"),
