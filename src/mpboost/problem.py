@@ -58,7 +58,8 @@ class BinaryProblem:
         """Add rows to validate on, whose labels must be known."""
         unknown = np.setdiff1d(y, self.classes)
         if len(unknown):
-            raise ValueError(f"y_val has labels that y has not: {unknown.tolist()}.")
+            examples = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
+            raise ValueError(f"y_val has labels that y has not: {examples}.")
         labels = np.where(y == self.classes[1], 1, -1).astype(np.int8)
         return replace(self, validation=Examples(table, labels, sample_weight))
 
