@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 from inputs import check, each_frame, fit
 
+from mpboost import MPBoostClassifier
 from mpboost.data import check_table
+from mpboost.sources import read_source
 
 NAN = np.nan
 
@@ -78,6 +80,23 @@ def test_check_training_data_codes_the_features_that_are_named(make_frame):
         data = check(frame, y=[0, 1, 0], categorical_features=chosen)
         assert data.known["categories_"] == [None, [3, 7], ["x", "y"], [False, True]]
         np.testing.assert_array_equal(data.table.to_array(), [[0.5, 1, 0, 1], [1.5, 0, 1, 0], [2.5, 1, NAN, 1]])
+
+
+MANY = [f"word {i}" for i in range(1000)]
+FEW_OF_MANY = {
+    "pandas": lambda words: pd.DataFrame({"a": pd.Categorical(words, categories=MANY)}),
+    "polars": lambda words: pl.DataFrame({"a": pl.Series([*MANY, *words]).cast(pl.Categorical)})[len(MANY) :],
+    "polars-enum": lambda words: pl.DataFrame({"a": pl.Series(words, dtype=pl.Enum(MANY))}),
+    "pyarrow": lambda words: pa.table({"a": pa.array([*MANY, *words]).dictionary_encode()})[len(MANY) :],
+}
+
+
+@pytest.mark.parametrize("make", FEW_OF_MANY.values(), ids=FEW_OF_MANY.keys())
+@pytest.mark.parametrize("words", [["word 7", None, "word 3", "word 7"], ["word 999"], [None]], ids=str)
+def test_read_factors_looks_at_categories_that_occur(make, words):
+    factors = read_source(MPBoostClassifier(), make(words), reset=True, has_categories=False).read_factors(0)
+    assert len(factors.values) <= len(words) + 1
+    assert [None if place < 0 else factors.values[place] for place in factors.positions] == words
 
 
 ARRAYS_WITH_CATEGORIES = {

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from inputs import check, each_frame, fit, read
 
+from mpboost import sources
 from mpboost.data import check_table
 from mpboost.sources import _find_block
 from mpboost.tables import ColumnTable, DenseTable
@@ -48,15 +49,40 @@ def test_check_training_data_finds_the_one_array_of_a_frame(order):
         np.testing.assert_array_equal(table.array, frame.to_numpy())
 
 
-def test_check_training_data_copies_small_frames_of_one_type_into_an_array():
-    frame = pd.DataFrame({"a": [1.5, np.nan], "b": [2.5, np.inf]}).assign(c=0.5)
+@pytest.fixture
+def by_columns(monkeypatch):
+    """Read frames column by column, however small they are."""
+    monkeypatch.setattr(sources, "CELLS_AT_ONCE", 0)
+
+
+NUMERIC_FRAMES = {
+    **{f"pandas-{dtype}": pd.DataFrame({"a": [1, 0], "b": [0, 1]}, dtype=dtype) for dtype in ("f8", "f4", "i8", "u1")},
+    "pandas-bool": pd.DataFrame({"a": [True, False], "b": [False, False]}),
+    "pandas-nan": pd.DataFrame({"a": [1.0, NAN], "b": [np.inf, -0.0]}),
+    "polars": pl.DataFrame({"a": [1.5, None], "b": [NAN, np.inf]}),
+    "polars-f4": pl.DataFrame({"a": [1.5, None], "b": [0.1, 2]}, schema={"a": pl.Float32, "b": pl.Float32}),
+}
+
+
+@pytest.mark.parametrize("frame", NUMERIC_FRAMES.values(), ids=NUMERIC_FRAMES.keys())
+def test_check_training_data_reads_small_frames_at_once(frame, monkeypatch):
     table = check(frame, y=[0, 1]).table
     assert isinstance(table, DenseTable)
-    np.testing.assert_array_equal(table.to_array(), frame.to_numpy())
+    monkeypatch.setattr(sources, "CELLS_AT_ONCE", 0)
+    by_columns = read(frame, y=[0, 1])
+    np.testing.assert_array_equal(table.array, by_columns)
+    assert table.array.dtype == by_columns.dtype
 
 
-def test_check_training_data_finds_no_one_array_where_columns_are_apart(monkeypatch):
-    monkeypatch.setattr("mpboost.sources.SMALL_CELLS", 0)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_check_training_data_knows_the_columns_of_small_frames(make):
+    known = check(make({"a": [1.0, 2.0], "b": [3.0, 4.0]}), y=[0, 1], categorical_features=["b"]).known
+    assert known["feature_names_in_"].tolist() == ["a", "b"]
+    assert known["categories_"] == [None, [3.0, 4.0]]
+
+
+@pytest.mark.usefixtures("by_columns")
+def test_check_training_data_finds_no_one_array_where_columns_are_apart():
     X = np.random.default_rng(0).normal(size=(7, 5))
     frame = pd.DataFrame(X, columns=list("abcde"), copy=False)
     for parts in (frame.assign(z=0.0), frame.assign(z=1)):

@@ -175,6 +175,8 @@ def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = _as_array(y, "y")
+    if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # strings of any length, which scikit-learn cannot read
+        y = y.astype(object)
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
         distinct = as_keys(_find_distinct(y).ravel())
         if None in distinct:

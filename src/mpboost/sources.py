@@ -24,10 +24,10 @@ CHECKS = {"dtype": "numeric", "ensure_all_finite": False}
 #: Whether scikit-learn finds the names of the columns of any frame.
 READS_FRAMES = parse_version(sklearn.__version__) >= parse_version("1.9")
 
-WIDE_TYPES = (nw.Int128, nw.UInt128)
-#: Cells of a frame that may be copied.
-SMALL_CELLS = 1 << 20
+#: Cells of a frame that are read at once where they can be: column by column takes longer, unless columns are long.
+CELLS_AT_ONCE = 1 << 22
 
+WIDE_TYPES = (nw.Int128, nw.UInt128)
 CATEGORICAL_TYPES = (nw.Categorical, nw.Enum, nw.String)
 
 
@@ -75,19 +75,18 @@ def read_source(estimator: Any, X: Any, *, reset: bool, has_categories: bool) ->
         table = SparseTable.from_matrix(X)
         matrix = validate_data(estimator, table.matrix, reset=reset, accept_sparse=("csr", "csc"), **CHECKS)
         return SparseSource(SparseTable(matrix))
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        _check_not_empty(frame)
-        validate_data(estimator, _find_header(frame), reset=reset, skip_check_array=True)
-        array = None if has_categories else _find_array(frame)
-        if array is not None:
-            return ArraySource(array)
-        return FrameSource(list(frame.iter_columns()))
-    refuse_lazy(X, "X")
+    if type(X) is not np.ndarray:  # to find out what else it may be takes longer than to predict a row
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            _check_not_empty(frame)
+            validate_data(estimator, _find_header(frame), reset=reset, skip_check_array=True)
+            array = _read_at_once(frame)
+            return FrameSource(list(frame.iter_columns())) if array is None else ArraySource(array, frame.columns)
+        refuse_lazy(X, "X")
+        if isinstance(nw.from_native(X, allow_series=True, pass_through=True), nw.Series):
+            raise ValueError("Expected 2D array, got a column instead: pass a frame, even if of one column.")
     is_raw = has_categories and getattr(getattr(X, "dtype", None), "kind", "O") in "OSUT"
     checks = {**CHECKS, "dtype": object} if is_raw else CHECKS
-    if isinstance(nw.from_native(X, allow_series=True, pass_through=True), nw.Series):
-        raise ValueError("Expected 2D array, got a column instead: pass a frame, even if of one column.")
     array = check_array(X, estimator=estimator, input_name="X", **checks)
     return ArraySource(validate_data(estimator, array, reset=reset, skip_check_array=True))
 
@@ -103,7 +102,7 @@ class ArraySource:
     """An array of two dimensions: of numbers, or of objects where some columns are categorical."""
 
     array: NDArray[Any]
-    names: None = None
+    names: list[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.array)
@@ -208,14 +207,18 @@ class FrameSource:
         if column.implementation.is_polars():
             # The numbers of categories need not be those of their list: look each one up in a row where it occurs.
             numbers = native.to_physical().cast(int).fill_null(-1).to_numpy()
-            rows = np.zeros(numbers.max() + 2, dtype=np.int64)
-            rows[numbers] = np.arange(len(numbers))
-            return Factors(as_keys(native.gather(rows).to_list()), numbers)
+            used, positions = _find_used(numbers, numbers.max() + 1)
+            rows = np.zeros(len(used) + 1, dtype=np.int64)
+            rows[positions] = np.arange(len(numbers))
+            return Factors(as_keys(native.gather(rows).to_list()), positions)
         if column.implementation.is_pyarrow():
             whole = native.unify_dictionaries().combine_chunks()
-            return Factors(as_keys(whole.dictionary.to_pylist()), whole.indices.cast("int64").fill_null(-1).to_numpy())
+            numbers = whole.indices.cast("int64").fill_null(-1).to_numpy()
+            used, positions = _find_used(numbers, len(whole.dictionary))
+            return Factors(as_keys(whole.dictionary.take(used).to_pylist()), positions)
         if hasattr(native, "cat"):
-            return Factors(as_keys(native.cat.categories.tolist()), native.cat.codes.to_numpy())
+            used, positions = _find_used(native.cat.codes.to_numpy(), len(native.cat.categories))
+            return Factors(as_keys(native.cat.categories[used].tolist()), positions)
         return factorise(np.array([*column.to_list(), None], dtype=object)[:-1])
 
 
@@ -243,21 +246,15 @@ def _check_not_empty(frame: nw.DataFrame[Any]) -> None:
             raise ValueError(f"Found array with 0 {what}(s) (shape={frame.shape}) while a minimum of 1 is required.")
 
 
-def _find_array(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
-    """Take a pandas frame of one type of numbers as one array where that costs no memory to speak of.
-
-    Columns one by one would take a fifth of a millisecond each: long for a wide frame of few rows.
-    """
-    if not frame.implementation.is_pandas():
+def _read_at_once(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
+    """Make an array of a frame that is not large, if all its columns are of one type of plain numbers."""
+    is_pandas = frame.implementation.is_pandas()
+    if frame.shape[0] * frame.shape[1] > CELLS_AT_ONCE or not (is_pandas or frame.implementation.is_polars()):
         return None
     native = frame.to_native()
-    types = set(native.dtypes)
-    dtype = next(iter(types))
-    is_plain = len(types) == 1 and isinstance(dtype, np.dtype) and dtype.kind in "biuf"
-    is_one_block = len(getattr(getattr(native, "_mgr", None), "blocks", ())) == 1
-    if not is_plain or not (is_one_block or native.size <= SMALL_CELLS):
-        return None
-    return as_native(native.to_numpy())
+    dtype, *others = set(native.dtypes)
+    is_plain = isinstance(dtype, np.dtype) and dtype.kind in "biuf" if is_pandas else dtype.is_float()
+    return native.to_numpy() if is_plain and not others else None
 
 
 def _find_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
@@ -272,6 +269,15 @@ def _find_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
     if len(steps) != 1:
         return None
     return as_strided(first, (len(first), len(columns)), (first.strides[0], steps.pop()), writeable=False)
+
+
+def _find_used(numbers: NDArray[Any], n_categories: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Find the categories that occur and number them anew, where they are few of many; -1 stays what it is."""
+    if len(numbers) >= n_categories:
+        return np.arange(n_categories), numbers
+    used, positions = np.unique(numbers, return_inverse=True)
+    n_missing = int(used[0] < 0)
+    return used[n_missing:], positions - n_missing
 
 
 def _number_words(column: Series[Any]) -> Series[Any]:
