@@ -43,6 +43,8 @@ LABELS = {
     "arrow-words": pa.chunked_array([["no"], ["yes"]]),
     "arrow-dictionary": pa.chunked_array([pa.array(["no", "yes"]).dictionary_encode()]),
 }
+if hasattr(np.dtypes, "StringDType"):  # numpy >= 2
+    LABELS["words-of-any-length"] = np.array(["no", "yes"], dtype=np.dtypes.StringDType())
 
 
 @pytest.mark.parametrize("y", LABELS.values(), ids=LABELS.keys())

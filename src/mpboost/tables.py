@@ -265,7 +265,7 @@ def _rebuild(matrix: Any) -> Any:
     The numbers of rows and columns in it are checked, since scipy converts it to another format without a look at them.
     """
     if matrix.format == "coo":
-        return type(matrix)((matrix.data, matrix.coords), shape=matrix.shape)
+        return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
     if matrix.format == "dia":
         return type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)
     if matrix.format == "lil":
