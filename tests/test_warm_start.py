@@ -7,10 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from helpers import SMALL, StopAt, describe_model, make_integers
+from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import MPBoostClassifier
+from mpboost.tables import SparseTable
 
 
 def extend(model, X, y, n_estimators):
@@ -96,6 +98,30 @@ def test_warm_start_of_another_weak_learner_on_other_data_is_refused(change):
     model = MPBoostClassifier(DecisionTreeClassifier(), n_estimators=3, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="same X, y"):
         extend(model, *change(X, y), 5)
+
+
+@pytest.mark.parametrize("convert", [sparse.csr_array, sparse.csc_array])
+def test_warm_start_of_another_weak_learner_compares_sparse_matrices_as_they_are(convert, monkeypatch):
+    X, y = make_integers()
+    X = np.where(X < 30, 0.0, X)
+    X[3, 2] = np.nan
+    monkeypatch.setattr(SparseTable, "to_array", check_features(SparseTable.to_array))
+    parameters = {"estimator": DecisionTreeClassifier(), "stopping": None, "random_state": 0}
+    model = MPBoostClassifier(n_estimators=3, warm_start=True, **parameters).fit(convert(X), y)
+    extend(model, convert(X), y, 5)
+    whole = MPBoostClassifier(n_estimators=5, **parameters).fit(convert(X), y)
+    np.testing.assert_array_equal(model.decision_function(convert(X)), whole.decision_function(convert(X)))
+    for other in (X + (X == 40), np.where(X == 0, 1, X), X[:, ::-1]):
+        with pytest.raises(ValueError, match="same X, y"):
+            extend(model, convert(other), y, 7)
+
+
+def check_features(to_array):
+    def checked(self, rows=None, features=None):
+        assert features is not None, "the whole matrix was made dense"
+        return to_array(self, rows, features)
+
+    return checked
 
 
 @pytest.mark.parametrize(

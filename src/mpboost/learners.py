@@ -10,7 +10,7 @@ from sklearn.inspection import permutation_importance
 
 from mpboost import _native
 from mpboost.columns import BinnedData, make_binned_data
-from mpboost.tables import Table
+from mpboost.tables import SparseTable, Table
 
 Importance = Literal["impurity", "permutation"]
 
@@ -249,8 +249,19 @@ def is_estimator(thing: Any) -> bool:
 
 
 def _have_same_values(one: Table, other: Table) -> bool:
+    if isinstance(one, SparseTable) and isinstance(other, SparseTable):
+        return _have_same_entries(one.matrix.tocsr(), other.matrix.tocsr())
     a, b = one.to_array(), other.to_array()
     return np.array_equal(a, b, equal_nan=a.dtype.kind == "f" == b.dtype.kind)
+
+
+def _have_same_entries(a: Any, b: Any) -> bool:
+    return (
+        a.shape == b.shape
+        and np.array_equal(a.indptr, b.indptr)
+        and np.array_equal(a.indices, b.indices)
+        and np.array_equal(a.data, b.data, equal_nan=a.dtype.kind == "f" == b.dtype.kind)
+    )
 
 
 def _seeded_clone(estimator: Any, seed: int) -> Any:
