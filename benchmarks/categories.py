@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     def measure_both(arrays: dict[str, NDArray[Any]]) -> None:
         compare("our defaults", arrays, n_seeds, {})
-        # Where the rule of stopping stops differs by more than the two ways do.
+        # As many trees for both, for the stopping rule cuts them at different iterations.
         compare(f"{n_iterations} iterations", arrays, n_seeds, {"n_estimators": n_iterations, "stopping": None})
 
     return run_on(lambda: {name: array[:n_rows] for name, array in load_arrays("adult").items()}, measure_both)
