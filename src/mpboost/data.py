@@ -137,7 +137,10 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int8]]:
             f"{len(classes)} classes; wrap the model in sklearn.multiclass.OneVsRestClassifier."
         )
     if len(classes) < 2:
-        raise ValueError(f"The classifier needs two classes to learn from, but y has only one class: {classes[0]!r}.")
+        raise ValueError(
+            f"The classifier needs two classes to learn from, but y has only one class: {classes.tolist()[0]!r}. (Rows "
+            "of weight 0 do not count.)"
+        )
     return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
 
 
