@@ -64,11 +64,11 @@ void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& c
       offer({0, left.n_rows + missing.n_rows, left.weight + missing.weight, left.positive + missing.positive}, true);
   }
   if (best.score < 0) return;
-  // Categories gain by chance, the more the fewer rows each has: k of them about (k - 1) / (n - 1) of the impurity. As in the
-  // adjusted coefficient of determination that much is taken off, so that the score compares with those of thresholds.
-  const auto n = static_cast<double>(node.size()), k = static_cast<double>(end - categories.begin()) + (missing.n_rows > 0);
-  const double impurity = positive * (total - positive);
-  best.score = k < n ? std::max(0.0, 1 - (1 - best.score / impurity) * (n - 1) / (n - k)) * impurity : 0.0;
+  // Categories gain by chance, the more the fewer rows each has: k of them (k - 1) / (n - 1) of the impurity. That is taken
+  // off, so that the score compares with those of thresholds, and a category for each row is worth nothing.
+  const auto n = static_cast<double>(node.size());
+  const auto k = static_cast<double>(end - categories.begin()) + (missing.n_rows > 0);
+  best.score = std::max(0.0, best.score - (k - 1) / (n - 1) * positive * (total - positive));
   if (best.score > choice.score) choice = best;
 }
 

@@ -174,11 +174,8 @@ def find_categories(node: Rows, position: int, min_samples_leaf: int) -> Choice 
 
 
 def adjust_score(score: float, node: Rows, k: int) -> float:
-    """Take off what k categories gain by chance, as the adjusted coefficient of determination does."""
-    impurity = float(node.positive) * float(node.weight - node.positive)
-    if k == node.size:
-        return 0.0
-    return max(0.0, 1 - (1 - score / impurity) * (node.size - 1) / (node.size - k)) * impurity
+    """Take off what k categories gain by chance."""
+    return max(0.0, score - (k - 1) / (node.size - 1) * float(node.positive) * float(node.weight - node.positive))
 
 
 def place_threshold(x: NDArray[np.uint8], weights: NDArray[np.int64], choice: Choice) -> NDArray[np.bool_]:

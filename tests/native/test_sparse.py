@@ -271,11 +271,36 @@ def test_sparse_tables_reject_wrong_numbers_of_bins(threads, max_bins):
         _native.BinMapper.fit_sparse(np.array([0, 1]), np.array([0]), np.ones(1), 4, max_bins, 0, threads)
 
 
-@pytest.mark.parametrize("n_columns", [0, 1, 3])
-def test_sparse_tables_need_as_many_columns_as_the_bins(threads, n_columns):
+@pytest.mark.parametrize(("n_columns", "first_feature"), [(3, 0), (2, 1), (0, 3), (1, -1), (1, 2**62)])
+def test_sparse_tables_need_columns_that_are_features(threads, n_columns, first_feature):
     mapper = _native.BinMapper.fit(np.ones((4, 2)), 255, 0, threads)
-    with pytest.raises(ValueError, match="number of columns"):
-        mapper.transform_sparse(np.zeros(n_columns + 1, dtype=np.int64), np.empty(0, np.int32), np.empty(0), 4, threads)
+    nothing = np.zeros(n_columns + 1, dtype=np.int64), np.empty(0, np.int32), np.empty(0)
+    with pytest.raises(ValueError, match="no features of the mapper"):
+        mapper.transform_sparse(*nothing, 4, threads, first_feature)
+
+
+@pytest.mark.parametrize("n_first", [0, 1, 2, 5])
+def test_sparse_tables_of_some_columns_append_to_the_whole(threads, n_first):
+    table, _ = make_sparse("float64", 60, 5, 0.4)
+    whole = as_csc(table, table != 0)
+    mapper = _native.BinMapper.fit_sparse(*whole, 255, 0, threads)
+    parts = [as_csc(part, part != 0) for part in (table[:, :n_first], table[:, n_first:])]
+    joined = _native.BinMapper.fit_sparse(*parts[0], 255, 0, threads)
+    joined.append(_native.BinMapper.fit_sparse(*parts[1], 255, 0, threads))
+    np.testing.assert_array_equal(joined.edges, mapper.edges)
+    np.testing.assert_array_equal(joined.offsets, mapper.offsets)
+    columns = mapper.transform_sparse(*parts[0], threads)
+    columns.append(mapper.transform_sparse(*parts[1], threads, n_first))
+    assert columns.equals(mapper.transform_sparse(*whole, threads))
+
+
+def test_sparse_tables_of_other_rows_are_not_appended(threads):
+    mapper = _native.BinMapper.fit(np.ones((4, 1)), 255, 0, threads)
+    one, other = (
+        mapper.transform_sparse(np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0), n, threads) for n in (4, 5)
+    )
+    with pytest.raises(ValueError, match="number of rows"):
+        one.append(other)
 
 
 @pytest.mark.parametrize(
