@@ -166,7 +166,7 @@ def test_sparse_table_does_not_copy_columns_that_are_in_order():
 @pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
 @pytest.mark.parametrize(("part", "value"), [("indices", 10**6), ("indices", -1), ("indptr", 10**6), ("indptr", -1)])
 def test_sparse_table_refuses_damaged_matrices(kind, part, value):
-    matrix = sparse.eye_array(4, format=kind)
+    matrix = sparse.coo_array(np.eye(4)).asformat(kind)
     getattr(matrix, part)[2] = value
     with pytest.raises(ValueError, match=r"ind(ex|ices|ptr)"):
         SparseTable.from_matrix(matrix)
@@ -186,7 +186,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize(("kind", "damage"), DAMAGES.values(), ids=DAMAGES.keys())
 def test_sparse_table_refuses_damage_that_conversions_of_scipy_do_not_survive(kind, damage):
-    matrix = sparse.eye_array(4, format=kind)
+    matrix = sparse.coo_array(np.eye(4)).asformat(kind)
     damage(matrix)
     with pytest.raises(ValueError, match=r"ind(ex|ices|ptr)|damaged|offsets"):
         SparseTable.from_matrix(matrix)

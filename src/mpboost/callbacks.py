@@ -212,6 +212,7 @@ class ProgressBar(Callback):
     def on_fit_begin(self, run: "BoostingRun") -> None:
         """Show the bar."""
         try:
+            from rich.errors import LiveError
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
         except ImportError as error:
             raise ImportError('The progress bar needs rich: pip install "mpboost[cli]", or set verbose=0.') from error
@@ -222,12 +223,16 @@ class ProgressBar(Callback):
             # rich's own display there needs widgets, which not every notebook has and no saved one shows.
             self._notebook = import_module("IPython.display").display("", display_id=True)
         else:
-            self._progress.start()
+            try:
+                self._progress.start()
+            except LiveError:  # a fit inside a fit, before rich 14.1: the outer one has the terminal
+                self._progress = None
+                return
         self._draw(run)
 
     def on_iteration_end(self, run: "BoostingRun") -> bool | None:
         """Move the bar now and then: an iteration is shorter than drawing it."""
-        if time.monotonic() >= self._next_draw:
+        if self._progress is not None and time.monotonic() >= self._next_draw:
             self._draw(run)
         return None
 

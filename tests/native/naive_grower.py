@@ -116,7 +116,8 @@ def grow_tree(
 def make_whole(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     """Make weights whole numbers of nearly the same ratios, none of them zero."""
     total = np.cumsum(weights)[-1]  # from the first to the last: np.sum would add in another order
-    return np.maximum(1, np.floor(weights / total * TOTAL_WEIGHT + 0.5)).astype(np.int64)
+    with np.errstate(over="ignore"):  # old versions of numpy see an overflow in the quotient of numbers next to nothing
+        return np.maximum(1, np.floor(weights / total * TOTAL_WEIGHT + 0.5)).astype(np.int64)
 
 
 def find_split(node: Rows, is_categorical: NDArray[np.bool_], min_samples_leaf: int) -> Choice | None:

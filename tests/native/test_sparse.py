@@ -118,7 +118,7 @@ def test_sparse_tables_are_read_from_any_arrays(threads, index_dtype, lay_out):
 
 
 def test_sparse_tables_of_scipy_are_read(threads):
-    table = sparse.random_array((400, 30), density=0.1, format="csr", rng=np.random.default_rng(0)).tocsc()
+    table = sparse.csc_array(sparse.random(400, 30, density=0.1, format="csr", random_state=0))
     csc = (table.indptr.astype(np.int64), table.indices, table.data, table.shape[0])
     assert_like_dense(table.toarray(), csc, 255, threads)
 
