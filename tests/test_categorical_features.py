@@ -163,6 +163,15 @@ def test_check_table_refuses_text_in_a_column_of_numbers():
         check_table(model, pd.DataFrame({"a": ["1", "2"], "c": ["x", "y"]}))
 
 
-def test_check_table_takes_numbers_in_a_column_of_words_for_new_categories():
-    model = fit(pd.DataFrame({"c": ["1", "2"]}))
-    assert np.isnan(check_table(model, pd.DataFrame({"c": [1, 2]})).to_array()).all()
+@pytest.mark.parametrize(("seen", "given"), [([1, 2], ["1", "2"]), (["1", "2"], [1, 2])], ids=["numbers", "words"])
+def test_check_table_warns_of_words_for_numbers(seen, given):
+    model = fit(pd.DataFrame({"c": pd.Categorical(seen)}), y=[0, 1])
+    with pytest.warns(UserWarning, match="'c'.*missing"):
+        table = check_table(model, pd.DataFrame({"c": pd.Categorical(given)}))
+    np.testing.assert_array_equal(table.to_array(), [[NAN], [NAN]])
+
+
+def test_check_table_is_silent_where_categories_are_new_or_missing():
+    model = fit(pd.DataFrame({"c": pd.Categorical(["a", "b"])}), y=[0, 1])
+    for given in (["new", "other"], [None, None]):
+        np.testing.assert_array_equal(check_table(model, pd.DataFrame({"c": given})).to_array(), [[NAN], [NAN]])

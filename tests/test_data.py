@@ -240,3 +240,9 @@ BAD_VALIDATION = {
 def test_check_validation_data_refuses(X, y, weights, word):
     with pytest.raises(ValueError, match=word):
         check_validation_data(MPBoostClassifier(), check(np.eye(2)).known, X, y, weights)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+def test_check_training_data_reads_masked_cells_as_missing(dtype):
+    X = np.ma.masked_array(np.array([[1, 0], [0, 1]], dtype=dtype), mask=[[0, 1], [0, 0]])
+    np.testing.assert_array_equal(read(X, y=[0, 1]), [[1, NAN], [0, 1]])

@@ -55,6 +55,11 @@ class Categories:
         """The number of codes, that of missing values apart."""
         return len(self.values) + self.has_other
 
+    def are_foreign(self, factors: Factors) -> bool:
+        """Tell whether other values are words where the known ones are numbers, or the other way round."""
+        others = {isinstance(value, str) for value in factors.values if value is not None}
+        return bool(self.values and others) and others.isdisjoint(isinstance(value, str) for value in self.values)
+
     def encode(self, factors: Factors) -> NDArray[np.uint8]:
         """Give the code of each row."""
         codes: dict[Key | None, int] = {value: code for code, value in enumerate(self.values)}

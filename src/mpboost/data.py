@@ -1,6 +1,7 @@
 """Checks of what users pass as X, y and sample_weight, and what a model keeps in mind of the features."""
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -166,6 +167,13 @@ def _encode(
         if has_categories:
             factors = source.read_factors(feature)
             chosen = choose(feature, factors)
+            if chosen.are_foreign(factors):
+                name = feature if source.names is None else source.names[feature]
+                warnings.warn(
+                    f"The categories of feature {name!r} are words where the model knows numbers, or the other way "
+                    "round: all of them count as missing. Pass them as in training.",
+                    stacklevel=5,
+                )
             categories.append(chosen)
             columns.append(chosen.encode(factors))
         else:
