@@ -282,7 +282,7 @@ def _damage_lists(rng: Rng, matrix: Any, wrong: int) -> None:
 def make_lists(rng: Rng, n_rows: int, n_columns: int) -> Any:
     """Make lists of lists, or of tuples, arrays and so on; ragged at times."""
     rows = draw_numbers(rng, (n_rows, n_columns)).tolist()
-    if chance(rng, 0.2):
+    if has_objects := chance(rng, 0.2):
         rows = [list(row) for row in np.atleast_2d(make_objects(rng, n_rows, n_columns))]
     if chance(rng, 0.1) and rows:
         pick(rng, rows).append(pick(rng, [0.0, None, [1.0]]))
@@ -293,8 +293,8 @@ def make_lists(rng: Rng, n_rows: int, n_columns: int) -> Any:
         return tuple(rows)
     if kind == 2:
         return deque(rows)
-    if kind == 3 and not any(isinstance(cell, list | tuple | np.ndarray) for row in rows for cell in row):
-        return [np.array(row) for row in rows]
+    if kind == 3 and not has_objects:
+        return [np.array(row, dtype=object if any(isinstance(cell, list) for cell in row) else None) for row in rows]
     return rows
 
 
