@@ -221,8 +221,10 @@ def check_predictions(model: MPBoostClassifier, X: Any, n_rows: int | None = Non
         raise DefectError(f"shapes {labels.shape}, {decisions.shape}, {shares.shape} for {n_rows} rows")
     if labels.dtype != model.classes_.dtype or not all(label in model.classes_.tolist() for label in labels.tolist()):
         raise DefectError(f"labels {labels} of {model.classes_}")
-    if not np.isfinite(decisions).all() or not (abs(shares.sum(axis=1) - 1) < 1e-12).all() or (shares < 0).any():
-        raise DefectError(f"decisions {decisions}, shares {shares}")
+    if not np.isfinite(decisions).all():
+        raise DefectError(f"decisions {decisions}")
+    if not (abs(shares.sum(axis=1) - 1) < 1e-12).all() or (shares < 0).any():
+        raise DefectError(f"shares {shares}")
     *_, last = model.staged_decision_function(X)
     *_, last_labels = model.staged_predict(X)
     if last.tobytes() != decisions.tobytes() or last_labels.tolist() != labels.tolist():

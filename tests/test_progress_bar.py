@@ -52,6 +52,12 @@ def test_progress_bar_shows_how_far_a_stopped_fit_came(cancer, capsys):
     assert " 4/10" in capsys.readouterr().out
 
 
+@pytest.fixture(autouse=True)
+def console(monkeypatch):
+    """Let each test have a console of its own: rich keeps the first one that it was asked for."""
+    monkeypatch.setattr(rich, "_console", None)
+
+
 def test_progress_bar_is_one_line_without_control_codes_where_there_is_no_terminal(cancer, capsys, monkeypatch):
     monkeypatch.setattr(ProgressBar, "_PAUSES", (0.0, 0.0))
     make_model(None, verbose=1, n_estimators=50).fit(*cancer)

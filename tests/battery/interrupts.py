@@ -14,9 +14,11 @@ from .compare import assert_same_model
 
 #: Fits a model; says when it has begun, when it was left, and what is left.
 SCRIPT = """
-import sys, time, warnings
+import signal, sys, time, warnings
 import joblib, numpy as np
 from mpboost import Callback
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # processes in the background ignore it
 
 class Ready(Callback):
     def on_iteration_end(self, run):
