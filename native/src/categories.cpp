@@ -64,11 +64,12 @@ void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& c
       offer({0, left.n_rows + missing.n_rows, left.weight + missing.weight, left.positive + missing.positive}, true);
   }
   if (best.score < 0) return;
-  // Categories gain by chance, the more the fewer rows each has: k of them (k - 1) / (n - 1) of the impurity. That is taken
-  // off, so that the score compares with those of thresholds, and a category for each row is worth nothing.
+  // Categories gain by chance, the more the fewer rows each has: k of them (k - 1) / (n - 1) of the impurity. Three
+  // quarters of that are taken off, so that the score compares with those of thresholds, which gain by chance, too: the
+  // share was chosen by validation inside the training data of Adult and on categories of pure noise.
   const auto n = static_cast<double>(node.size());
   const auto k = static_cast<double>(end - categories.begin()) + (missing.n_rows > 0);
-  best.score = std::max(0.0, best.score - (k - 1) / (n - 1) * positive * (total - positive));
+  best.score = std::max(0.0, best.score - 0.75 * (k - 1) / (n - 1) * positive * (total - positive));
   if (best.score > choice.score) choice = best;
 }
 

@@ -76,7 +76,7 @@ def read_source(estimator: Any, X: Any, *, reset: bool, has_categories: bool) ->
         matrix = validate_data(estimator, table.matrix, reset=reset, accept_sparse=("csr", "csc"), **CHECKS)
         return SparseSource(SparseTable(matrix))
     if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "biuf":  # whose mask scikit-learn would ignore
-        X = X.astype(np.result_type(X.dtype, np.float32)).filled(np.nan)
+        X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if type(X) is not np.ndarray:  # to find out what else it may be takes longer than to predict a row
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
