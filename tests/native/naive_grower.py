@@ -176,7 +176,9 @@ def find_categories(node: Rows, position: int, min_samples_leaf: int) -> Choice 
 
 def adjust_score(score: float, node: Rows, k: int) -> float:
     """Take off three quarters of what k categories gain by chance."""
-    return max(0.0, score - 0.75 * (k - 1) / (node.size - 1) * float(node.positive) * float(node.weight - node.positive))
+    return max(
+        0.0, score - 0.75 * (k - 1) / (node.size - 1) * float(node.positive) * float(node.weight - node.positive)
+    )
 
 
 def place_threshold(x: NDArray[np.uint8], weights: NDArray[np.int64], choice: Choice) -> NDArray[np.bool_]:
