@@ -165,3 +165,21 @@ def test_calibration_improves_on_the_share_of_votes(cancer):
         prior.append(log_loss(y_test, np.full(len(y_test), y.mean())))
     assert np.mean(calibrated) < 0.95 * np.mean(raw)
     assert np.mean(calibrated) < 0.2 * np.mean(prior)
+
+
+def test_calibration_of_many_rows_looks_at_some_of_them(monkeypatch):
+    rng = np.random.default_rng(0)
+    n_rows = 5000
+    labels = np.where(np.arange(n_rows) % 2, 1, -1).astype(np.int8)  # equal steps would meet one class alone
+    votes = np.where(rng.random(n_rows) < 0.8, labels, -labels) * rng.choice([1, 3, 5], n_rows)
+    weights = rng.uniform(0.5, 1.5, n_rows)
+    for given in (None, weights):
+        whole = VoteCalibration.fit(votes, np.full(n_rows, 9), labels, given)
+        with monkeypatch.context() as patch:
+            patch.setattr("mpboost.calibration.MAX_ROWS", 1000)
+            some = VoteCalibration.fit(votes, np.full(n_rows, 9), labels, given)
+            np.testing.assert_array_equal(
+                some.parameters, VoteCalibration.fit(votes, np.full(n_rows, 9), labels, given).parameters
+            )
+        assert not np.array_equal(some.parameters, whole.parameters)
+        np.testing.assert_allclose(some.parameters, whole.parameters, rtol=0.25)
