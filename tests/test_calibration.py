@@ -173,13 +173,13 @@ def test_calibration_of_many_rows_looks_at_some_of_them(monkeypatch):
     labels = np.where(np.arange(n_rows) % 2, 1, -1).astype(np.int8)  # equal steps would meet one class alone
     votes = np.where(rng.random(n_rows) < 0.8, labels, -labels) * rng.choice([1, 3, 5], n_rows)
     weights = rng.uniform(0.5, 1.5, n_rows)
-    for given in (None, weights):
-        whole = VoteCalibration.fit(votes, np.full(n_rows, 9), labels, given)
+    for chosen in (None, weights):
+        whole = VoteCalibration.fit(votes, np.full(n_rows, 9), labels, chosen)
         with monkeypatch.context() as patch:
             patch.setattr("mpboost.calibration.MAX_ROWS", 1000)
-            some = VoteCalibration.fit(votes, np.full(n_rows, 9), labels, given)
+            some = VoteCalibration.fit(votes, np.full(n_rows, 9), labels, chosen)
             np.testing.assert_array_equal(
-                some.parameters, VoteCalibration.fit(votes, np.full(n_rows, 9), labels, given).parameters
+                some.parameters, VoteCalibration.fit(votes, np.full(n_rows, 9), labels, chosen).parameters
             )
         assert not np.array_equal(some.parameters, whole.parameters)
         np.testing.assert_allclose(some.parameters, whole.parameters, rtol=0.25)
