@@ -167,6 +167,14 @@ Screen find_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, T
   return {high, width, n_levels, late, chances};
 }
 
+// The logarithms of the exponential numbers that items draw.
+std::vector<double> draw_log_exponentials(std::span<const std::int64_t> items, const Stream& stream) {
+  std::vector<double> draws(items.size());
+  for (std::size_t k = 0; k < items.size(); ++k) draws[k] = uniform(stream.bits(static_cast<std::uint64_t>(items[k])));
+  kernels().log_exponential(draws.data(), static_cast<std::int64_t>(items.size()));
+  return draws;
+}
+
 // The arrivals of a range of items that are before the screen's deadline.
 template <class LogWeight>
 std::vector<Arrival> find_arrivals(LogWeight log_weight, const Screen& screen, std::int64_t begin, std::int64_t end,
@@ -182,10 +190,7 @@ std::vector<Arrival> find_arrivals(LogWeight log_weight, const Screen& screen, s
     }
     items.insert(items.end(), passed, passed + n_passed);
   }
-  std::vector<double> log_times(items.size());
-  for (std::size_t k = 0; k < items.size(); ++k)
-    log_times[k] = uniform(stream.bits(static_cast<std::uint64_t>(items[k])));
-  kernels().log_exponential(log_times.data(), static_cast<std::int64_t>(items.size()));
+  const std::vector<double> log_times = draw_log_exponentials(items, stream);
   std::vector<Arrival> arrivals;
   arrivals.reserve(items.size());
   for (std::size_t k = 0; k < items.size(); ++k) {
@@ -242,10 +247,7 @@ std::vector<std::int64_t> race(const double* log_weights, std::int64_t n_items, 
 }
 
 std::vector<double> log_arrivals(const double* log_weights, std::span<const std::int64_t> items, const Stream& stream) {
-  std::vector<double> log_times(items.size());
-  for (std::size_t k = 0; k < items.size(); ++k)
-    log_times[k] = uniform(stream.bits(static_cast<std::uint64_t>(items[k])));
-  kernels().log_exponential(log_times.data(), static_cast<std::int64_t>(items.size()));
+  std::vector<double> log_times = draw_log_exponentials(items, stream);
   for (std::size_t k = 0; k < items.size(); ++k) log_times[k] -= log_weights[items[k]];
   return log_times;
 }

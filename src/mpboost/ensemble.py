@@ -68,10 +68,10 @@ class TreeEnsemble:
     def vote(self, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
         """Sum the votes, -1 or +1, of all learners."""
         total = np.zeros(table.n_rows, dtype=np.int32)
-        forest, features, n_columns = self.forest, self.forest.features, table.n_columns
+        forest, features = self.forest, np.arange(table.n_columns)
         if isinstance(table, SparseTable):  # of which only the columns that trees use are filled in
-            forest, n_columns = self.forest.narrow(), len(features)
-        n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, n_columns))
+            forest, features = self.forest.narrow(), self.forest.features
+        n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, len(features)))
         for k, batch in enumerate(table.split_rows(n_batch)):
             columns, _ = make_binned_data(batch.bin(self.mapper, threads)).fetch(features, threads)
             forest.add_votes(columns, 0, len(self), total[k * n_batch : (k + 1) * n_batch], threads)
