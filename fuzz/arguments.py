@@ -8,11 +8,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 from scipy import sparse
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fuzz.generators import (
     SPECIAL,
@@ -57,17 +57,38 @@ CLASSES: list[tuple[Any, Any]] = [
 ]
 
 
+#: More classes, of some kinds.
+MANY_CLASSES: list[Any] = [
+    range(3),
+    range(-2, 3),
+    range(40),
+    ["a", "b", ""],
+    [0.0, 1.0, 7.0],
+    [b"a", b"b", b"c"],
+    [2**63 - 1, -(2**63), 0],
+    [10**30, 1, 2],
+    [1, "a", None],
+    [False, True, 2],
+    [1e308, -1e308, 0.0],
+    [0.5, 1.5, 2.5],
+    [(1, 2), (3, 4), (5, 6)],
+    ["x" * 300, "y", "\ud800"],
+]
+
+
 def draw_labels(rng: Rng, n_rows: int, *, is_wild: bool) -> Any:
-    """Draw labels of rows: two plain classes as an array or a list, or anything."""
-    codes = rng.integers(2, size=n_rows)
+    """Draw labels of rows: plain classes as an array or a list, or anything."""
+    two, many = pick(rng, CLASSES if is_wild else CLASSES[:7]), pick(rng, MANY_CLASSES[: None if is_wild else 5])
+    classes = two if chance(rng, 0.6) else many
+    codes = rng.integers(len(classes), size=n_rows)
     if n_rows > 1:
         codes[rng.permutation(n_rows)[:2]] = 0, 1
     if not is_wild:
-        labels = np.array(pick(rng, CLASSES[:7]))[codes]
+        labels = np.array(classes)[codes]
         return labels.tolist() if chance(rng, 0.1) else labels
     kind = int(rng.integers(12))
     if kind < 4:
-        return _pack(rng, codes, pick(rng, CLASSES))
+        return _pack(rng, codes, classes)
     if kind == 4:
         return rng.integers(int(rng.integers(1, 9)), size=n_rows)
     if kind == 5:
@@ -87,8 +108,36 @@ def draw_labels(rng: Rng, n_rows: int, *, is_wild: bool) -> Any:
     return make_nonsense(rng, n_rows, 2)
 
 
-def _pack(rng: Rng, codes: Any, classes: tuple[Any, Any]) -> Any:
-    """Put labels into a container of some library, if it takes them."""
+def draw_values(rng: Rng, n_rows: int, *, is_wild: bool) -> Any:
+    """Draw numbers to predict: plain ones as an array or a list, or anything."""
+    values = rng.normal(size=n_rows)
+    if not is_wild:
+        scale = pick(rng, [1.0, 1.0, 1e-3, 1e9, 1e99, 1e-300, 0.0])
+        values = pick(rng, [scale * values, values.round(), values + 1e9, np.abs(values) > 1, 100 * values**9])
+        return values.tolist() if chance(rng, 0.1) else values
+    kind = int(rng.integers(8))
+    if kind == 0:
+        numbers = pick(rng, [[0, 1.5, -2], [1e300, 0, 1], [0, 1, np.nan], *MANY_CLASSES])
+        return _pack(rng, rng.integers(3, size=n_rows), numbers)
+    if kind == 1:
+        strange = [np.nan, np.inf, -np.inf, 1e100, -1e101, 1.7e308, 5e-324]
+        return np.where(rng.random(n_rows) < rng.random(), pick(rng, strange), values)
+    if kind == 2:
+        return draw_numbers(rng, (n_rows,))
+    if kind == 3:
+        return np.array([*draw_objects(rng, n_rows), None], dtype=object)[:-1]
+    if kind == 4:
+        return values[: n_rows - 1] if chance(rng, 0.5) else np.append(values, [0, 1])
+    if kind == 5:
+        two = np.column_stack([values, values])
+        return pick(rng, [values[:, None], two, values[None, :], pd.DataFrame({"y": values}), two.tolist()])
+    if kind == 6:
+        return lay_out(rng, values.astype(pick(rng, "?bhlefdgFOU"))[:, None])[..., 0]
+    return draw_labels(rng, n_rows, is_wild=True)
+
+
+def _pack(rng: Rng, codes: Any, classes: Any) -> Any:
+    """Put targets into a container of some library, if it takes them."""
     values = [classes[code] for code in codes]
     objects = np.array([*values, None], dtype=object)[:-1]
     makers: list[Any] = [
@@ -191,6 +240,16 @@ SENSIBLE: dict[str, list[Any]] = {
 }
 
 
+#: The same for each estimator: with parameters, and values of parameters, that it has alone.
+CLASSIFIER_SENSIBLE = SENSIBLE | {"multiclass": ["margin", "m2", "mh", "oc", "oc"]}
+REGRESSOR_SENSIBLE = {
+    **{name: values for name, values in SENSIBLE.items() if name not in ("learning_rate", "class_weight")},
+    "estimator": [DecisionTreeRegressor(max_depth=2), LinearRegression(), DummyRegressor(), KNeighborsRegressor(1)],
+    "weighting": ["linear", "square", "exponential", "threshold"],
+    "observation_exploration": [0, 1, 0.0, 0.5],
+}
+
+
 class Duck:
     """A classifier by its methods alone."""
 
@@ -280,6 +339,7 @@ WRONG_IN: dict[str, list[Any]] = {
         DecisionTreeClassifier(max_depth="a"),
         DummyClassifier(strategy="constant", constant=7),
         LinearRegression(),
+        DummyRegressor(strategy="constant", constant=np.inf),
         object(),
         "tree",
         Duck(),
@@ -298,19 +358,20 @@ WRONG_IN: dict[str, list[Any]] = {
 }
 
 
-def draw_parameters(rng: Rng, *, is_wild: bool) -> dict[str, Any]:
+def draw_parameters(rng: Rng, sensible: dict[str, list[Any]], *, is_wild: bool) -> dict[str, Any]:
     """Draw parameters: a few that are not the default, and for a wild case one that is wrong or at the edge."""
     params: dict[str, Any] = {"n_estimators": int(rng.integers(1, 7)), "random_state": int(rng.integers(1000))}
-    for name in rng.choice(list(SENSIBLE), size=int(rng.integers(4))):
+    for name in rng.choice(list(sensible), size=int(rng.integers(4))):
         if name not in ("estimator", "categorical_features") or chance(rng, 0.6):
-            params[str(name)] = copy.deepcopy(pick(rng, SENSIBLE[name]))  # a RandomState changes in use
+            params[str(name)] = copy.deepcopy(pick(rng, sensible[name]))  # a RandomState changes in use
     if chance(rng, 0.1):
         params["callbacks"] = [pick(rng, [Callback(), CuriousCallback(), FeatureProbabilityRecorder([1])])]
     if chance(rng, 0.02):
         params["n_estimators"] = pick(rng, [2**31, 2**63, 10**30])
     if is_wild:
-        name = str(pick(rng, [*WRONG_IN, *WRONG_IN, *SENSIBLE, "n_estimators", "verbose"]))
-        is_known = name == "verbose" or (name in WRONG_IN and chance(rng, 0.8))
+        known = [name for name in WRONG_IN if name in sensible or name in ("callbacks", "verbose")]
+        name = str(pick(rng, [*known, *known, *sensible, "n_estimators"]))
+        is_known = name == "verbose" or (name in known and chance(rng, 0.8))
         params[name] = pick(rng, WRONG_IN[name] if is_known else WRONG)
     if isinstance(params["n_estimators"], int) and params["n_estimators"] > 10:  # so many that only the clock ends it
         params["time_limit"] = 0.01

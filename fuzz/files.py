@@ -9,9 +9,11 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 import mpboost
 from fuzz.mutations import mutate
@@ -50,6 +52,14 @@ def make_originals() -> list[bytes]:
     ]
     mixed = named.assign(colour=pd.Categorical(rng.choice(["red", "green", "blue"], 300)), city=rng.integers(0, 9, 300))
     fits.append((mpboost.MPBoostClassifier(**small, categorical_features=["colour", "city"]), mixed, y))
+    values = np.nansum(X[:, :3], axis=1)
+    quarters = np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values)
+    fits += [
+        (mpboost.MPBoostClassifier(**small), named, np.array(["a", "b", "c", "d"])[quarters]),
+        (mpboost.MPBoostClassifier(**small, multiclass="oc"), X, quarters),
+        (mpboost.MPBoostRegressor(**small), X, values),
+        (mpboost.MPBoostRegressor(**small), mixed, values),
+    ]
     path = Path(make_folder().name, "original")
     originals = []
     for model, table, labels in fits:
@@ -78,19 +88,27 @@ def run_case(case: int) -> tuple[str, str]:
     return "loaded", ", ".join(changes)
 
 
-def use(model: mpboost.MPBoostClassifier, path: Path) -> None:
+def use(model: Any, path: Path) -> None:
     """Predict, save the model again, and compare."""
     X = np.random.default_rng(0).normal(size=(150, model.n_features_in_))
     model.set_params(n_jobs=1)  # any integer is a valid number of jobs until it is used
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # X has no names
-        decisions = model.decision_function(X)
-        model.predict(X)
-        model.predict_proba(X)
+        outputs = predict(model, X)
+        *_, last = model.staged_predict(X)
         mpboost.save_model(model, path)
-        again = mpboost.load_model(path).decision_function(X)
-    if decisions.tobytes() != again.tobytes():
+        again = predict(mpboost.load_model(path), X)
+    if [each.tobytes() for each in outputs] != [each.tobytes() for each in again]:
         raise AssertionError("a model that was saved again predicts otherwise")
+    if not all(np.isfinite(each).all() for each in outputs) or len(last) != len(X):
+        raise AssertionError("a model predicts no numbers")
+
+
+def predict(model: Any, X: NDArray[np.float64]) -> list[NDArray[Any]]:
+    """Predict, in ways that give numbers."""
+    if isinstance(model, mpboost.MPBoostRegressor):
+        return [model.predict(X)]
+    return [model.decision_function(X), model.predict_proba(X), np.searchsorted(model.classes_, model.predict(X))]
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import mpboost
 from fuzz import arguments, frames, generators
 from fuzz.generators import LieError, Maker, Rng, chance, pick
 from fuzz.pool import run_command
-from mpboost import MPBoostClassifier
+from mpboost import MPBoostClassifier, MPBoostRegressor
 
 ALLOWED = (ValueError, TypeError, NotFittedError, LieError)
 PACKAGE = os.path.dirname(mpboost.__file__)
@@ -51,6 +51,7 @@ MAKERS: list[Maker] = [
 class Case:
     """What is passed to an estimator."""
 
+    estimator: type[Any]
     params: dict[str, Any]
     X: Any
     y: Any
@@ -83,13 +84,17 @@ def _draw_case(rng: Rng) -> Case:
     make_other = pick(rng, [make, make, pick(rng, MAKERS)])
     # One thing at a time is wild, at most two: a second one would rarely be reached.
     wild = pick(rng, ["X", "X", "X", "y", "params"])
+    is_regressor = chance(rng, 0.3)
+    draw_target = arguments.draw_values if is_regressor else arguments.draw_labels
+    sensible = arguments.REGRESSOR_SENSIBLE if is_regressor else arguments.CLASSIFIER_SENSIBLE
     validation = {}
     if chance(rng, 0.15):
-        validation = _draw_validation(rng, make, n_columns)
+        validation = _draw_validation(rng, make, n_columns, draw_target)
     return Case(
-        params=arguments.draw_parameters(rng, is_wild=wild == "params"),
+        estimator=MPBoostRegressor if is_regressor else MPBoostClassifier,
+        params=arguments.draw_parameters(rng, sensible, is_wild=wild == "params"),
         X=(make if wild == "X" or chance(rng, 0.5) else generators.make_floats)(rng, n_rows, n_columns),
-        y=arguments.draw_labels(rng, n_rows, is_wild=wild == "y"),
+        y=draw_target(rng, n_rows, is_wild=wild == "y"),
         sample_weight=arguments.draw_weights(rng, n_rows),
         validation=validation,
         other=make_other(rng, pick(rng, [n_rows, 1, 0, 5, 130]), n_columns),
@@ -98,11 +103,11 @@ def _draw_case(rng: Rng) -> Case:
     )
 
 
-def _draw_validation(rng: Rng, make: Maker, n_columns: int) -> dict[str, Any]:
+def _draw_validation(rng: Rng, make: Maker, n_columns: int, draw_target: Any) -> dict[str, Any]:
     n_rows = int(rng.integers(1, 30))
     validation = {
         "X_val": make(rng, n_rows, n_columns),
-        "y_val": arguments.draw_labels(rng, n_rows, is_wild=chance(rng, 0.2)),
+        "y_val": draw_target(rng, n_rows, is_wild=chance(rng, 0.2)),
         "sample_weight_val": arguments.draw_weights(rng, n_rows),
     }
     if chance(rng, 0.1):
@@ -128,9 +133,9 @@ def run_case(number: int) -> tuple[str, str]:
 
 
 def _run(case: Case) -> str:
-    model = MPBoostClassifier(**case.params)
+    model = case.estimator(**case.params)
     if case.was_fitted:
-        model = MPBoostClassifier(n_estimators=2, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+        model = case.estimator(n_estimators=2, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
         model.set_params(**case.params)
     before, marks = vars(model).copy(), _mark(case)
     try:
@@ -196,28 +201,40 @@ def _is_stable(X: Any) -> bool:
     return not hasattr(X, "__next__") and not isinstance(X, generators.Pretender | generators.Silent)
 
 
-def _check_fitted(model: MPBoostClassifier) -> None:
+def _check_fitted(model: Any) -> None:
     for name in ("observation_probabilities_", "feature_probabilities_"):
         values = getattr(model, name)
         if not (values >= 0).all() or not abs(values.sum() - 1) < 1e-9:
             raise DefectError(f"{name} sums to {values.sum()}")
+    lowest = -np.inf if isinstance(model, MPBoostRegressor) else 0.0
     for name in ("oop_score_", "train_scores_", "validation_scores_"):
         scores = np.asarray(getattr(model, name, np.nan))
-        if not (np.isnan(scores) | ((scores >= 0) & (scores <= 1))).all():
+        if not (np.isnan(scores) | ((scores >= lowest) & (scores <= 1))).all():
             raise DefectError(f"{name} is {scores}")
-    if len(model.classes_) != 2 or not 1 <= model.best_iteration_ <= model.n_iter_:
-        raise DefectError(f"classes {model.classes_}, iteration {model.best_iteration_} of {model.n_iter_}")
+    if not 1 <= model.best_iteration_ <= model.n_iter_:
+        raise DefectError(f"iteration {model.best_iteration_} of {model.n_iter_}")
     importances = model.feature_importances_
     if not (importances >= 0).all() or not (abs(importances.sum() - 1) < 1e-9 or not importances.any()):
         raise DefectError(f"importances {importances}")
 
 
-def check_predictions(model: MPBoostClassifier, X: Any, n_rows: int | None = None) -> None:
+def check_predictions(model: Any, X: Any, n_rows: int | None = None) -> None:
     """Predict in all ways and compare; for so many rows if that is known."""
-    labels = model.predict(X)
-    shares, decisions = model.predict_proba(X), model.decision_function(X)
-    n_rows = len(labels) if n_rows is None else n_rows
-    if labels.shape != (n_rows,) or decisions.shape != (n_rows,) or shares.shape != (n_rows, 2):
+    predictions = model.predict(X)
+    n_rows = len(predictions) if n_rows is None else n_rows
+    if isinstance(model, MPBoostClassifier):
+        _check_classes(model, X, predictions, n_rows)
+    elif predictions.shape != (n_rows,) or not np.isfinite(predictions).all():
+        raise DefectError(f"predictions {predictions} for {n_rows} rows")
+    *_, last = model.staged_predict(X)
+    if not np.array_equal(last, predictions):
+        raise DefectError("the last stage is not the model")
+
+
+def _check_classes(model: MPBoostClassifier, X: Any, labels: Any, n_rows: int) -> None:
+    shares, decisions, n_classes = model.predict_proba(X), model.decision_function(X), len(model.classes_)
+    shapes = (n_rows,), (n_rows,) if n_classes == 2 else (n_rows, n_classes), (n_rows, n_classes)
+    if (labels.shape, decisions.shape, shares.shape) != shapes:
         raise DefectError(f"shapes {labels.shape}, {decisions.shape}, {shares.shape} for {n_rows} rows")
     if labels.dtype != model.classes_.dtype or not all(label in model.classes_.tolist() for label in labels.tolist()):
         raise DefectError(f"labels {labels} of {model.classes_}")
@@ -225,13 +242,15 @@ def check_predictions(model: MPBoostClassifier, X: Any, n_rows: int | None = Non
         raise DefectError(f"decisions {decisions}")
     if not (abs(shares.sum(axis=1) - 1) < 1e-12).all() or (shares < 0).any():
         raise DefectError(f"shares {shares}")
+    best = decisions.argmax(axis=1) if n_classes > 2 else (decisions > 0).astype(int)
+    if not (best == shares.argmax(axis=1)).all() or model.classes_[best].tolist() != labels.tolist():
+        raise DefectError(f"labels {labels} for decisions {decisions} and shares {shares}")
     *_, last = model.staged_decision_function(X)
-    *_, last_labels = model.staged_predict(X)
-    if last.tobytes() != decisions.tobytes() or last_labels.tolist() != labels.tolist():
+    if last.tobytes() != decisions.tobytes():
         raise DefectError("the last stage is not the model")
 
 
-def _try_predictions(model: MPBoostClassifier, X: Any) -> None:
+def _try_predictions(model: Any, X: Any) -> None:
     before = vars(model).copy()
     try:
         model.predict(X)
@@ -243,7 +262,7 @@ def _try_predictions(model: MPBoostClassifier, X: Any) -> None:
     _check_same_state(before, vars(model))
 
 
-def _check_pickle(model: MPBoostClassifier, case: Case) -> None:
+def _check_pickle(model: Any, case: Case) -> None:
     try:
         data = pickle.dumps(model)
     except (pickle.PicklingError, TypeError, AttributeError):  # because of a parameter, such as a callback
@@ -254,7 +273,8 @@ def _check_pickle(model: MPBoostClassifier, case: Case) -> None:
         X = case.X
     elif hasattr(model, "feature_names_in_"):
         return
-    if again.decision_function(X).tobytes() != model.decision_function(X).tobytes():
+    method = "decision_function" if isinstance(model, MPBoostClassifier) else "predict"
+    if getattr(again, method)(X).tobytes() != getattr(model, method)(X).tobytes():
         raise DefectError("a pickled model predicts otherwise")
 
 

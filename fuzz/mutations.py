@@ -223,7 +223,9 @@ def change_value(document: Document, rng: Rng) -> None:
     if type(old) is int and rng.random() < 0.4:
         new = old + pick(rng, [-1, 1, 64, -64])
     if isinstance(old, str) and rng.random() < 0.5:
-        new = pick(rng, [*DTYPES, old + "x", old[:-1], "MPBoostClassifier", "os.system", "x" * 40_000])
+        new = pick(
+            rng, [*DTYPES, old + "x", old[:-1], "MPBoostClassifier", "MPBoostRegressor", "os.system", "x" * 40_000]
+        )
     node[place] = (node[place][0], new) if isinstance(node, Pairs) else new
 
 

@@ -1,14 +1,17 @@
-"""The oracle: Algorithm 1 of the paper for two classes, transcribed line by line into plain NumPy.
+"""The oracle: Algorithm 1 of the paper, here for two classes, transcribed line by line into plain NumPy.
 
 It is given the draws R and C of a real run, and the weights that the rows of R have in training, and must come to the
 same outputs, distributions and scores. Slow on purpose: nothing is updated in place, tabulated or kept in logarithms.
 """
 
+from typing import Any
+
 import numpy as np
 from native.naive_grower import grow_tree
-from native.naive_tree import MISSING, NO_SETS, find_votes
+from native.naive_tree import MISSING, NO_SETS, find_leaves, find_votes, read_sets, read_splits
 from numpy.typing import NDArray
 
+from mpboost import _native
 from mpboost.ensemble import SPLIT_DTYPE
 
 #: Table I: the weighting L(y, F).
@@ -20,68 +23,121 @@ TABLE_I = {
 }
 WEIGHTINGS = list(TABLE_I)
 
+#: Every so many trees that are followed are checked split by split, which takes long.
+CHECK_EVERY = 8
 
-class Oracle:
-    """The state of Algorithm 1 after some iterations; F and G count votes, of the weight `learning_rate` in L."""
+
+class Loop:
+    """What Algorithm 1 does for any task."""
 
     def __init__(
         self,
         codes: NDArray[np.uint8],
-        y: NDArray[np.int8],
+        y: NDArray[Any],
         *,
         mu: float,
-        weighting: str,
-        learning_rate: float,
-        tie_label: int,
         adaptive_observations: bool = True,
         adaptive_features: bool = True,
         sample_weights: NDArray[np.float64] | None = None,
         is_categorical: NDArray[np.bool_] | None = None,
         **tree_options: int,
     ):
-        self.codes, self.y, self.mu, self.tie_label = codes, y, mu, tie_label
-        self.L, self.learning_rate, self.tree_options = TABLE_I[weighting], learning_rate, tree_options
+        self.codes, self.y, self.mu, self.tree_options = codes, y, mu, tree_options
         self.adaptive_observations, self.adaptive_features = adaptive_observations, adaptive_features
         self.is_categorical = is_categorical
         M, N = codes.shape
-        self.w = np.ones(N) if sample_weights is None else sample_weights
+        self.has_weights = sample_weights is not None
+        self.w = sample_weights if self.has_weights else np.ones(N)
         self.p, self.q = self.w / self.w.sum(), np.full(M, 1 / M)
+
+    def draw(
+        self, patch: tuple[int, int], seed: int, t: int, epsilon: float = 0.0
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Draw a minipatch: the race is a function of weights, seed, iteration and purpose, and of ratios alone."""
+        threads = _native.Threads(1)
+        log_q = np.full(len(self.q), -np.inf)
+        mixed = (1 - epsilon) * self.q + epsilon / len(self.q)
+        np.log(mixed, out=log_q, where=mixed >= np.finfo(float).tiny)
+        draw = seed, t, _native.Purpose.OBSERVATIONS
+        R = _native.race(np.log(self.p), patch[0], *draw, threads)
+        if self.has_weights and patch[0] < len(self.p):
+            R = self.end_draw(R, _native.log_arrivals(np.log(self.p), R, *draw))
+        return R, _native.race(log_q, patch[1], seed, t, _native.Purpose.FEATURES, threads)
+
+    def end_draw(self, R: NDArray[np.int64], log_arrivals: NDArray[np.float64]) -> NDArray[np.int64]:
+        """End the draw of rows with weights as soon as as many copies of rows are in as there are to be rows."""
+        order = np.argsort(log_arrivals, kind="stable")
+        for n_in in range(1, len(R)):
+            rows, now = R[order[:n_in]], np.exp(log_arrivals[order[n_in]])  # when the next one arrives
+            chances, w = now * self.p[rows], self.w[rows]
+            if np.sum(w * np.expm1(-chances / w) / np.expm1(-chances)) >= len(R):
+                return np.sort(rows)
+        return R
+
+    def grow_signs(
+        self, R: NDArray[np.int64], C: NDArray[np.int64], y: NDArray[np.int8], weights: Any, tie_label: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Grow a tree for two classes slowly; give its votes and importances."""
+        patch = R, C, y, weights, self.is_categorical
+        tree = grow_tree(self.codes, *patch, tie_value=tie_label, **self.tree_options)
+        splits = np.array([(*split, 0) for split in tree.splits], dtype=SPLIT_DTYPE)
+        sets = np.vstack([NO_SETS, *tree.sets])
+        return find_votes(splits, np.array(tree.leaf_values), self.codes, sets).astype(int), tree.importances
+
+    def apply(self, tree: _native.Tree) -> NDArray[np.float64]:
+        """Walk down a tree slowly; give the values of the leaves."""
+        return tree.leaf_values[find_leaves(read_splits(tree), self.codes, read_sets(tree))]
+
+    def update_p(self, weights: NDArray[np.float64]) -> None:
+        if self.adaptive_observations:
+            self.p = self.w * weights / (self.w * weights).sum()
+
+    def update_q(self, C: NDArray[np.int64], importances: NDArray[np.float64]) -> None:
+        if self.adaptive_features and importances.sum() > 0:
+            r = self.q[C].sum()
+            self.q = self.q.copy()
+            for j, importance in zip(C, importances, strict=True):
+                self.q[j] = (1 - self.mu) * self.q[j] + self.mu * r * importance
+
+    def find_outside(self, R: NDArray[np.int64]) -> NDArray[np.bool_]:
+        inside = set(R.tolist())
+        return np.array([i not in inside for i in range(len(self.y))])
+
+    def share(self, is_right: NDArray[np.bool_]) -> float:
+        return sum(self.w[is_right]) / sum(self.w)
+
+
+class Oracle(Loop):
+    """The state of Algorithm 1 after some iterations; F and G count votes, of the weight `learning_rate` in L."""
+
+    def __init__(self, *data: NDArray[Any], weighting: str, learning_rate: float, tie_label: int, **options: Any):
+        super().__init__(*data, **options)
+        self.L, self.learning_rate, self.tie_label = TABLE_I[weighting], learning_rate, tie_label
+        N = len(self.y)
         self.F, self.G = np.zeros(N, dtype=int), np.zeros(N, dtype=int)
 
     def iterate(
         self, R: NDArray[np.int64], C: NDArray[np.int64], patch_weights: NDArray[np.float64] | None = None
     ) -> None:
         """Do one iteration with a minipatch that was drawn, and perhaps weighed, elsewhere."""
-        N = len(self.y)
         # 2. Train a weak learner on the minipatch.
-        patch = R, C, self.y, patch_weights, self.is_categorical
-        tree = grow_tree(self.codes, *patch, tie_value=self.tie_label, **self.tree_options)
-        splits = np.array([(*split, 0) for split in tree.splits], dtype=SPLIT_DTYPE)
-        sets = np.vstack([NO_SETS, *tree.sets])
-        self.h = find_votes(splits, np.array(tree.leaf_values), self.codes, sets).astype(int)
+        self.h, importances = self.grow_signs(R, C, self.y, patch_weights, self.tie_label)
         # 3. Update outputs.
         self.F = self.F + self.h
         # 4. Update probability distributions.
-        if self.adaptive_observations:
-            weights = self.w * self.L(self.y, self.learning_rate * self.F)
-            self.p = weights / weights.sum()
-        if self.adaptive_features and tree.importances.sum() > 0:
-            r = self.q[C].sum()
-            self.q = self.q.copy()
-            for j, importance in zip(C, tree.importances, strict=True):
-                self.q[j] = (1 - self.mu) * self.q[j] + self.mu * r * importance
+        self.update_p(self.L(self.y, self.learning_rate * self.F))
+        self.update_q(C, importances)
         # 5. Out-of-patch accuracy.
-        outside = np.array([i not in set(R.tolist()) for i in range(N)])
-        self.G = self.G + np.where(outside, self.h, 0)
-        self.oop = sum(self.w[np.sign(self.G) == self.y]) / sum(self.w)
-        self.train = sum(self.w[np.where(self.F == 0, self.tie_label, np.sign(self.F)) == self.y]) / sum(self.w)
+        self.G = self.G + np.where(self.find_outside(R), self.h, 0)
+        self.oop = self.share(np.sign(self.G) == self.y)
+        self.train = self.share(np.where(self.F == 0, self.tie_label, np.sign(self.F)) == self.y)
 
 
 def is_completion(
     R: NDArray[np.int64], completed: NDArray[np.int64], y: NDArray[np.int8], p: NDArray[np.float64]
 ) -> bool:
     """Tell whether a patch was completed as it should be: DESIGN, "one-class patch"."""
-    if len(R) == 1 or len(set(y[R])) == 2:
+    if len(R) == 1 or len(set(y[R])) > 1:
         return completed.tolist() == R.tolist()
     gone, new = set(R) - set(completed), set(completed) - set(R)
     others = np.flatnonzero(y != y[R[0]])

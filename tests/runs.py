@@ -1,18 +1,21 @@
 """Runs of the loop that are assembled by hand, without an estimator, and what they show after each iteration."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import Callback, _native
 from mpboost.boosting import BoostingRun, boost
+from mpboost.class_tasks import TASKS
 from mpboost.ensemble import EstimatorEnsemble, TreeEnsemble
-from mpboost.learners import TreeLearner, TreeOptions
+from mpboost.learners import TrainedLearner, TreeLearner, TreeOptions
 from mpboost.sampling import FeatureSampler, ObservationSampler
 from mpboost.stopping import NoStopping
 from mpboost.tables import DenseTable
 from mpboost.tasks import BinaryTask
+from mpboost.value_task import ValueTask
 
 
 @dataclass
@@ -22,12 +25,23 @@ class Record:
     R: NDArray[np.int64]
     C: NDArray[np.int64]
     patch_weights: NDArray[np.float64] | None
-    F: NDArray[np.int32]
-    G: NDArray[np.int32]
+    learner: TrainedLearner | None
+    state: dict[str, NDArray[Any]]
+    colours: NDArray[np.int8] | None
     p: NDArray[np.float64]
     q: NDArray[np.float64]
     oop: float
     train: float
+
+    @property
+    def F(self) -> NDArray[Any]:  # noqa: N802
+        return self.state["votes" if "votes" in self.state else "sums"]
+
+    @property
+    def G(self) -> NDArray[Any]:  # noqa: N802
+        if "in_patch_votes" in self.state:
+            return self.F - self.state["in_patch_votes"]
+        return self.state["oop_votes" if "votes" in self.state else "oop_sums"]
 
 
 class Recorder(Callback):
@@ -37,14 +51,14 @@ class Recorder(Callback):
         self.records = []
 
     def on_iteration_end(self, run):
-        task = run.task
         self.records.append(
             Record(
                 run.rows.copy(),
                 run.features.copy(),
                 getattr(run.observation_sampler, "patch_weights", None),
-                task.votes.copy(),
-                task.votes - task.in_patch_votes,
+                getattr(run.learner, "trained", None),
+                {name: array.copy() for name, array in run.task.state.items()},
+                run.task.colours[-1] if hasattr(run.task, "colours") else None,
                 run.observation_probabilities,
                 run.feature_probabilities,
                 run.oop_scores[-1],
@@ -61,23 +75,53 @@ class RecordingSampler(ObservationSampler):
         return self.patch_weights
 
 
+class RecordingLearner(TreeLearner):
+    """Keeps the last learner that it trained."""
+
+    def train(self, *patch):
+        self.trained = super().train(*patch)
+        return self.trained
+
+
 def make_data(missing=0.0, n_samples=300, n_features=12, seed=0):
     """Make noisy labels and features of about a hundred values each."""
+    X, values = make_values(missing, n_samples, n_features, seed)
+    return X, np.where(values > 0.2, 1, -1).astype(np.int8)
+
+
+def make_classes(missing=0.0, n_samples=300, n_features=12, n_classes=4, seed=0):
+    """Make noisy labels of classes that are not equally frequent, and features of about a hundred values each."""
+    X, values = make_values(missing, n_samples, n_features, seed)
+    shares = np.cumsum(np.arange(1, n_classes)) / (n_classes * (n_classes + 1) / 2)
+    return X, np.searchsorted(np.quantile(values, shares), values).astype(np.uint16)
+
+
+def make_values(missing=0.0, n_samples=300, n_features=12, seed=0):
+    """Make noisy numbers and features of about a hundred values each."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(n_samples, n_features)), 1)
-    noise = rng.normal(scale=0.7, size=n_samples)
-    labels = np.where(X[:, 0] + X[:, 1] * X[:, 2] + noise > 0.2, 1, -1).astype(np.int8)
+    values = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(scale=0.7, size=n_samples)
     X[rng.random(X.shape) < missing] = np.nan
-    return X, labels
+    return X, values
+
+
+def make_task(labels, way, *, n_classes=None, residual_exploration=0.25, learning_rate=1.0, **options):
+    """Make the task that a kind of labels, and a way to learn many classes, ask for."""
+    if labels.dtype == np.float64:
+        return ValueTask(labels, exploration=residual_exploration, **options)
+    options |= {"learning_rate": learning_rate}
+    if labels.dtype == np.int8:
+        return BinaryTask(labels, **options)
+    return TASKS[way](labels, n_classes or labels.max() + 1, **options)
 
 
 def make_run(
     X,
     labels,
     *,
+    way="margin",
     patch=(40, 5),
-    weighting="logistic",
-    learning_rate=1.0,
+    weighting=None,
     momentum=0.5,
     exploration=0.0,
     adaptive=(True, True),
@@ -88,27 +132,28 @@ def make_run(
     learner=None,
     sample_weights=None,
     is_categorical=None,
+    **task_options,
 ):
     """Assemble a run by hand."""
     threads = _native.Threads(1)
-    task = BinaryTask(
+    task = make_task(
         labels,
-        weighting=weighting,
-        learning_rate=learning_rate,
+        way,
+        weighting=weighting or ("linear" if labels.dtype == np.float64 else "logistic"),
         adaptive=adaptive[0],
         sample_weights=sample_weights,
+        **task_options,
     )
     table = DenseTable(X)
     mapper = table.fit_mapper(255, seed, threads)
     options = TreeOptions(
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,
-        tie_label=task.tie_label,
         importance="impurity",
         is_categorical=is_categorical,
         seed=seed,
     )
-    trees = TreeLearner(mapper, table, labels, options, threads)
+    trees = RecordingLearner(mapper, table, task.outputs, options, threads)
     features = FeatureSampler(
         X.shape[1], patch[1], momentum=momentum, exploration=exploration, adaptive=adaptive[1], seed=seed
     )
@@ -126,3 +171,15 @@ def boost_for(run, n_estimators, *callbacks, n_threads=1):
     run.extend(n_estimators)
     boost(run, callbacks, _native.Threads(n_threads))
     return run
+
+
+def pose(make, options):
+    """Make the data of a run; return them with the options that are left for the run itself."""
+    options = dict(options)
+    X, labels = make(options.pop("missing", 0.0))
+    if options.pop("weighted", False):
+        options["sample_weights"] = 10.0 ** np.random.default_rng(1).uniform(-1, 1, len(labels))
+    if n_categorical := options.pop("n_categorical", 0):
+        X[:, :n_categorical] = np.floor(3 * X[:, :n_categorical]) % 7
+        options["is_categorical"] = np.arange(X.shape[1]) < n_categorical
+    return X, labels, options

@@ -45,7 +45,6 @@ BAD_DATA = {
     "no-features": (X[:, :0], Y, ValueError, "0 feature"),
     "one-row": (X[:1], Y[:1], ValueError, "one class"),
     "one-class": (X, np.ones(N), ValueError, "one class"),
-    "three-classes": (X, np.arange(N) % 3, ValueError, "OneVsRestClassifier"),
     "X-scalar": (1.0, Y, ValueError, "2D"),
     "X-1d": (X[:, 0], Y, ValueError, "2D"),
     "X-3d": (X[:, :, None], Y, ValueError, "dim 3"),

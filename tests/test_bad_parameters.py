@@ -77,6 +77,8 @@ BAD_PARAMETERS = [
     ("learning_rate", 1e308, None),  # times a few votes it is infinite
     ("learning_rate", float("nan"), None),
     ("learning_rate", "fast", None),
+    ("multiclass", "ovr", None),
+    ("multiclass", None, None),
     ("feature_momentum", -0.1, None),
     ("feature_momentum", 1.1, None),
     ("feature_momentum", float("nan"), None),

@@ -1,6 +1,6 @@
 """The shared battery, run for every public estimator."""
 
-from battery import CLASSIFIER, SUBJECTS, EstimatorBattery
+from battery import CLASSIFIER, COLOURED_CLASSES, MANY_CLASSES, REGRESSOR, SUBJECTS, EstimatorBattery, VariantBattery
 from sklearn.base import BaseEstimator
 
 import mpboost
@@ -10,7 +10,20 @@ class TestMPBoostClassifier(EstimatorBattery):
     subject = CLASSIFIER
 
 
+class TestMPBoostClassifierOfManyClasses(VariantBattery):
+    subject = MANY_CLASSES
+
+
+class TestMPBoostClassifierOfColours(VariantBattery):
+    subject = COLOURED_CLASSES
+
+
+class TestMPBoostRegressor(EstimatorBattery):
+    subject = REGRESSOR
+
+
 def test_battery_is_run_for_every_public_estimator():
     public = {each for each in vars(mpboost).values() if isinstance(each, type) and issubclass(each, BaseEstimator)}
-    assert {subject.estimator for subject in SUBJECTS} == public
-    assert {battery.subject for battery in EstimatorBattery.__subclasses__()} == {*SUBJECTS}
+    assert {battery.subject.estimator for battery in EstimatorBattery.__subclasses__()} == public
+    batteries = {*EstimatorBattery.__subclasses__(), *VariantBattery.__subclasses__()} - {EstimatorBattery}
+    assert {battery.subject for battery in batteries} == {*SUBJECTS}

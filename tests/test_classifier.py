@@ -8,6 +8,7 @@ from helpers import SMALL, as_votes, describe_model, make_integers
 from oracle import WEIGHTINGS
 
 from mpboost import Callback, FeatureProbabilityRecorder, MPBoostClassifier
+from mpboost.ballots import count_votes
 from mpboost.calibration import VoteCalibration
 
 
@@ -320,11 +321,12 @@ def test_predict_proba_calibrates_the_out_of_patch_votes(fitted):
     for rows in keeper.rows[: model.best_iteration_]:
         n_drawn[rows] += 1
     votes = np.rint(model.oop_decision_function_ / model.learning_rate).astype(int)
-    labels = np.where(y == model.classes_[1], 1, -1).astype(np.int8)
-    calibration = VoteCalibration.fit(votes, model.best_iteration_ - n_drawn, labels)
-    all_votes = as_votes(model.decision_function(X), model.learning_rate).astype(int)
-    expected = calibration.predict(all_votes, model.best_iteration_, model._tie_label)
-    np.testing.assert_array_equal(model.predict_proba(X)[:, 1], expected)
+    oop_counts = count_votes(votes, model.best_iteration_ - n_drawn)
+    calibration = VoteCalibration.fit(oop_counts, np.searchsorted(model.classes_, y))
+    decisions = model.decision_function(X) / model.learning_rate  # half a vote stands for a tie
+    counts = np.column_stack([model.best_iteration_ - decisions, model.best_iteration_ + decisions]) / 2
+    expected = calibration.predict(counts, (decisions > 0).astype(int))
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-12)
 
 
 def test_predict_proba_finds_the_predicted_class_more_probable(fitted):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mpboost import ModelFileError
-from mpboost.fields import Array, Field, Labels, Lists, Parts, Plain, State, Values
+from mpboost.fields import Array, Decisions, Field, Labels, Lists, Parts, Plain, State, Values
 
 
 def pass_through(kind, value):
@@ -46,7 +46,7 @@ def test_plain_values_may_be_nan():
     assert math.isnan(pass_through(Plain(), math.nan))
 
 
-@pytest.mark.parametrize("value", [object(), {1}, 1j, [object()], {"a": b""}], ids=str)
+@pytest.mark.parametrize("value", [object(), {1}, 1j, [object()], {"a": b""}], ids=["object", "set", "complex", "list of objects", "bytes"])
 def test_plain_values_exclude_other_objects(value):
     with pytest.raises(TypeError, match="pickle or skops"):
         pass_through(Plain(), value)
@@ -85,6 +85,18 @@ def test_labels_that_cannot_be_compared_are_refused():
 def test_labels_of_other_types_are_refused_when_saving(dtype):
     with pytest.raises(TypeError, match="pickle or skops"):
         Labels(2).write(Parts(), "name", np.zeros(2, dtype=dtype))
+
+
+@pytest.mark.parametrize(("n_classes", "shape"), [(2, (5,)), (3, (5, 3))], ids=["two", "three"])
+def test_decisions_have_a_column_per_class_but_for_two(n_classes, shape):
+    kind = Decisions("float64", "n_samples", "n_classes")
+    for other in ((5,), (5, 2), (5, 3)):
+        parts = Parts(arrays={"name": np.zeros(other)}, sizes={"n_classes": n_classes})
+        if other == shape:
+            assert kind.read(parts, "name").shape == shape
+        else:
+            with pytest.raises(ModelFileError, match=r"dimensions|size"):
+                kind.read(parts, "name")
 
 
 class Curve:

@@ -23,7 +23,7 @@ def test_case_is_the_same_every_time():
     assert first == again != other
 
 
-@pytest.mark.parametrize("index", range(4))
+@pytest.mark.parametrize("index", range(9))
 def test_document_is_put_together_as_it_was(index):
     original = files.make_originals()[index]
     assert mutations.assemble(mutations.parse(original)) == original

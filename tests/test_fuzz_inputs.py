@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fuzz import inputs
-from mpboost import MPBoostClassifier
+from mpboost import MPBoostClassifier, MPBoostRegressor
 
 OUTCOMES = {"fitted", "ValueError", "TypeError", "LieError"}
 
@@ -25,6 +25,15 @@ def test_generated_input_is_fitted_or_refused():
 def test_generated_input_is_of_all_kinds():
     modules = Counter(type(inputs.make_case(case).X).__module__.split(".")[0] for case in range(300))
     assert {"numpy", "pandas", "polars", "pyarrow", "scipy", "builtins", "fuzz"} <= modules.keys()
+
+
+def test_generated_targets_are_of_all_kinds():
+    cases = [inputs.make_case(case) for case in range(100)]
+    assert {case.estimator for case in cases} == {MPBoostClassifier, MPBoostRegressor}
+    labels = [case.y for case in cases if case.estimator is MPBoostClassifier and isinstance(case.y, np.ndarray)]
+    n_classes = [len(np.unique(y)) for y in labels if y.dtype.kind in "biuf"]
+    assert n_classes.count(2) >= 10
+    assert sum(count > 2 for count in n_classes) >= 10
 
 
 def test_case_is_the_same_every_time():
@@ -67,23 +76,50 @@ DEFECTS = {
     "shape": ("decision_function", lambda model, decisions: decisions[:-1], "shapes"),
     "not-finite": ("decision_function", lambda model, decisions: decisions * np.nan, "decisions"),
     "shares": ("predict_proba", lambda model, shares: shares + 0.1, "shares"),
+    "other-labels": (
+        "predict",
+        lambda model, labels: model.classes_[(labels == model.classes_[0]).astype(int)],
+        "labels",
+    ),
+}
+NUMBER_DEFECTS = {
+    "exception-in-fit": ("fit", raise_key_error, "KeyError"),
+    "distribution": ("fit", publish_no_distribution, "feature_probabilities_ sums to 2"),
+    "shape": ("predict", lambda model, numbers: numbers[:-1], "predictions"),
+    "not-finite": ("predict", lambda model, numbers: numbers * np.nan, "predictions"),
+    "stages": ("predict", lambda model, numbers: numbers + 1, "last stage"),
 }
 
 
+def is_good(case, estimator):
+    made = inputs.make_case(case)
+    return made.estimator is estimator and type(made.X) is np.ndarray and inputs.run_case(case)[0] == "fitted"
+
+
 @pytest.fixture(scope="module")
-def good_case():
-    """A case with nothing odd about it, which is fitted."""
-    return next(
-        case
-        for case in range(1000)
-        if type(inputs.make_case(case).X) is np.ndarray and inputs.run_case(case)[0] == "fitted"
-    )
+def good_cases():
+    """For each estimator a case with nothing odd about it, which is fitted."""
+    estimators = MPBoostClassifier, MPBoostRegressor
+    return {each: next(case for case in range(1000) if is_good(case, each)) for each in estimators}
+
+
+@pytest.fixture
+def good_case(good_cases):
+    return good_cases[MPBoostClassifier]
 
 
 @pytest.mark.parametrize(("method", "change", "word"), DEFECTS.values(), ids=DEFECTS.keys())
 def test_case_notices(monkeypatch, good_case, method, change, word):
     monkeypatch.setattr(MPBoostClassifier, method, wrap(getattr(MPBoostClassifier, method), change))
     kind, detail = inputs.run_case(good_case)
+    assert kind == "error"
+    assert word in detail
+
+
+@pytest.mark.parametrize(("method", "change", "word"), NUMBER_DEFECTS.values(), ids=NUMBER_DEFECTS.keys())
+def test_case_notices_of_a_regressor(monkeypatch, good_cases, method, change, word):
+    monkeypatch.setattr(MPBoostRegressor, method, wrap(getattr(MPBoostRegressor, method), change))
+    kind, detail = inputs.run_case(good_cases[MPBoostRegressor])
     assert kind == "error"
     assert word in detail
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from mpboost import MPBoostClassifier
-from mpboost.data import check_training_data, encode_labels
+from mpboost.data import check_training_data, encode_labels, find_classes
 
 NAN = np.nan
 
@@ -50,10 +50,10 @@ if hasattr(np.dtypes, "StringDType"):  # numpy >= 2
 @pytest.mark.parametrize("y", LABELS.values(), ids=LABELS.keys())
 def test_check_training_data_reads_labels_of_any_kind(y):
     labels = check(np.eye(2), y=y).y
-    classes, codes = encode_labels(labels)
+    classes = find_classes(labels)
     assert labels.shape == (2,)
     assert classes.tolist() == (y.to_pylist() if isinstance(y, pa.ChunkedArray) else list(y))
-    assert codes.tolist() == [-1, 1]
+    assert encode_labels(labels, classes).tolist() == [-1, 1]
 
 
 COLUMNS = {

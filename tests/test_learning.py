@@ -1,14 +1,15 @@
-"""Learning: what the paper shows on MNIST, 3 against 8, and what must hold on any data."""
+"""Learning: what the paper shows on MNIST, 3 against 8, how others learn, and what must hold on any data."""
 
 import numpy as np
 import pytest
 from conftest import load_data
 from oracle import WEIGHTINGS
 from sklearn.datasets import make_classification
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import log_loss
+from sklearn.tree import DecisionTreeClassifier
 
-from mpboost import PAPER, MPBoostClassifier
+from mpboost import PAPER, MPBoostClassifier, MPBoostRegressor
 
 SEEDS = range(5)
 MNIST = {**PAPER, "max_samples": 500, "max_features": 30}
@@ -130,6 +131,82 @@ def test_calibrated_probabilities_are_no_worse_than_those_of_a_forest(name):
     )
     assert calibrated <= theirs
     assert calibrated < share
+
+
+# Many classes and numbers
+
+WAYS = ["margin", "m2", "mh", "oc"]
+
+
+@pytest.fixture(scope="module")
+def dna():
+    """Three classes, and the accuracies of AdaBoost and of a forest."""
+    return compare(split("dna"), AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=100))
+
+
+@pytest.fixture(scope="module")
+def letter():
+    """Twenty-six classes, a fifth of the rows, and the accuracies of AdaBoost and of a forest."""
+    X, y, X_test, y_test = split("letter")
+    boosting = AdaBoostClassifier(DecisionTreeClassifier(max_depth=10))
+    return compare((X[:4000], y[:4000], X_test[:2000], y_test[:2000]), boosting)
+
+
+@pytest.fixture(scope="module")
+def cpu_act():
+    """Numbers, a third of the rows, and the R^2 of AdaBoost and of a forest."""
+    X, y, X_test, y_test = split("cpu_act")
+    return compare((X[:2500], y[:2500], X_test, y_test), AdaBoostRegressor(), RandomForestRegressor)
+
+
+def compare(data, boosting, make_forest=RandomForestClassifier):
+    X, y, X_test, y_test = data
+    rivals = boosting.set_params(random_state=0), make_forest(100, random_state=0)
+    return data, *(rival.fit(X, y).score(X_test, y_test) for rival in rivals)
+
+
+def judge(models, X_test, y_test):
+    """Give the mean score on new rows, and by how much it is above the out-of-patch score."""
+    scores, oop_scores = zip(*[(model.score(X_test, y_test), model.oop_score_) for model in models], strict=True)
+    return np.mean(scores), np.mean(scores) - np.mean(oop_scores)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_many_classes_are_learned_as_by_others_on_dna(dna, way):
+    (X, y, *test), boosting, forest = dna
+    parameters = {"multiclass": way, "n_estimators": 300, "max_features": 60, "stopping": None}
+    accuracy, gap = judge(fit_seeds((X, y), parameters, range(2)), *test)
+    assert accuracy > max(boosting + 0.003, forest - 0.015)
+    assert -0.01 < gap < 0.025
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_many_classes_are_learned_as_by_others_on_letter(letter, way):
+    (X, y, *test), boosting, forest = letter
+    parameters = {"multiclass": way, "n_estimators": 300, "max_samples": 2000, "stopping": None}
+    accuracy, gap = judge(fit_seeds((X, y), parameters, range(2)), *test)
+    assert accuracy > max(boosting, forest) - (0.025 if way == "oc" else 0.015)
+    assert -0.01 < gap < (0.05 if way == "oc" else 0.03)
+
+
+def test_many_classes_get_probabilities_no_worse_than_those_of_a_forest(letter):
+    (X, y, X_test, y_test), *_ = letter
+    model = MPBoostClassifier(n_estimators=300, max_samples=2000, stopping=None, random_state=0).fit(X, y)
+    forest = RandomForestClassifier(100, random_state=0).fit(X, y)
+    ours, share, theirs = (
+        log_loss(y_test, predict(X_test))
+        for predict in (model.predict_proba, model.predict_vote_share, forest.predict_proba)
+    )
+    assert ours < min(share, theirs)
+
+
+@pytest.mark.parametrize("weighting", ["linear", "square", "exponential", "threshold"])
+def test_numbers_are_learned_as_by_others_on_cpu_act(cpu_act, weighting):
+    (X, y, *test), boosting, forest = cpu_act
+    models = [MPBoostRegressor(n_estimators=300, weighting=weighting, random_state=seed).fit(X, y) for seed in range(2)]
+    r2, gap = judge(models, *test)
+    assert r2 > max(boosting + 0.03, forest - 0.01)
+    assert abs(gap) < 0.01
 
 
 # Made and small data

@@ -1,13 +1,13 @@
-"""The loop against the oracle, iteration by iteration."""
+"""The loop for two classes against the oracle, iteration by iteration."""
 
 import numpy as np
 import pytest
 from helpers import as_votes
 from oracle import WEIGHTINGS, Oracle, is_completion, rank_values
-from runs import Recorder, boost_for, make_data, make_run
+from runs import Recorder, boost_for, make_data, make_run, pose
 
-from mpboost import MPBoostClassifier, _native
-from mpboost.tasks import find_tie_label
+from mpboost import MPBoostClassifier
+from mpboost.ballots import rank_classes
 
 RUNS = {
     **{weighting: {"weighting": weighting} for weighting in WEIGHTINGS},
@@ -32,18 +32,6 @@ RUNS = {
 }
 
 
-def pose(options):
-    """Make the data of a run; return them with the options that are left for the run itself."""
-    options = dict(options)
-    X, labels = make_data(options.pop("missing", 0.0))
-    if options.pop("weighted", False):
-        options["sample_weights"] = 10.0 ** np.random.default_rng(1).uniform(-1, 1, len(labels))
-    if n_categorical := options.pop("n_categorical", 0):
-        X[:, :n_categorical] = np.floor(3 * X[:, :n_categorical]) % 7
-        options["is_categorical"] = np.arange(X.shape[1]) < n_categorical
-    return X, labels, options
-
-
 def make_oracle(X, labels, options):
     adaptive = options.get("adaptive", (True, True))
     return Oracle(
@@ -52,7 +40,7 @@ def make_oracle(X, labels, options):
         mu=options.get("momentum", 0.5),
         weighting=options.get("weighting", "logistic"),
         learning_rate=options.get("learning_rate", 1.0),
-        tie_label=find_tie_label(labels, options.get("sample_weights")),
+        tie_label=1 if rank_classes(labels > 0, 2, options.get("sample_weights"))[1] else -1,
         adaptive_observations=adaptive[0],
         adaptive_features=adaptive[1],
         sample_weights=options.get("sample_weights"),
@@ -64,7 +52,7 @@ def make_oracle(X, labels, options):
 
 @pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
 def test_boost_matches_the_oracle(options):
-    X, labels, options = pose(options)
+    X, labels, options = pose(make_data, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, **options), 50, recorder)
     F_before = np.zeros(len(labels), dtype=int)
@@ -85,19 +73,14 @@ def test_boost_matches_the_oracle(options):
 
 
 @pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
-def test_boost_draws_from_the_distributions_of_the_oracle(threads, options):
-    # The race is a function of weights, seed, iteration and purpose, and weights count by their ratios alone.
-    X, labels, options = pose(options)
+def test_boost_draws_from_the_distributions_of_the_oracle(options):
+    X, labels, options = pose(make_data, options)
     n, m = options.get("patch", (40, 5))
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, seed=99, **options), 50, recorder)
     eps = options.get("exploration", 0.0)
     for t, record in enumerate(recorder.records, start=1):
-        log_q = np.full(len(oracle.q), -np.inf)
-        mixed = (1 - eps) * oracle.q + eps / len(oracle.q)
-        np.log(mixed, out=log_q, where=mixed >= np.finfo(float).tiny)
-        R = _native.race(np.log(oracle.p), n, 99, t, _native.Purpose.OBSERVATIONS, threads)
-        C = _native.race(log_q, m, 99, t, _native.Purpose.FEATURES, threads)
+        R, C = oracle.draw((n, m), 99, t, eps)
         assert is_completion(R, record.R, labels, oracle.p)
         assert record.C.tolist() == C.tolist()
         oracle.iterate(record.R, record.C, record.patch_weights)

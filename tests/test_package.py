@@ -12,36 +12,50 @@ import pytest
 from helpers import run_script
 
 import mpboost
-from mpboost import PAPER, MPBoostClassifier, _native
+from mpboost import PAPER, MPBoostClassifier, MPBoostRegressor, _native
 
-SIGNATURE = inspect.signature(MPBoostClassifier.__init__)
-PARAMETERS = {name: p.default for name, p in SIGNATURE.parameters.items() if name != "self"}
+ESTIMATORS = [MPBoostClassifier, MPBoostRegressor]
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
 
 
-def read_section(title):
-    """Find the entries of a section of the classifier's docstring: names and what follows the colon."""
-    doc = inspect.getdoc(MPBoostClassifier)
+def list_parameters(estimator):
+    signature = inspect.signature(estimator.__init__)
+    return {name: p.default for name, p in signature.parameters.items() if name != "self"}
+
+
+def read_section(estimator, title):
+    """Find the entries of a section of an estimator's docstring: names and what follows the colon."""
+    doc = inspect.getdoc(estimator)
     body = re.search(rf"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", doc, re.MULTILINE | re.DOTALL).group(1)
     entries = re.findall(r"^(\w[\w, ]*) : (.*)$", body, re.MULTILINE)
     return {name: kind for names, kind in entries for name in names.split(", ")}
 
 
-def test_documentation_lists_the_parameters_in_order():
-    assert list(read_section("Parameters")) == list(PARAMETERS)
+@each_estimator
+def test_documentation_lists_the_parameters_in_order(estimator):
+    assert list(read_section(estimator, "Parameters")) == list(list_parameters(estimator))
 
 
-def test_documentation_states_the_defaults():
-    stated = {name: kind.split("default=")[1] for name, kind in read_section("Parameters").items()}
-    assert {name: ast.literal_eval(default) for name, default in stated.items()} == PARAMETERS
+@each_estimator
+def test_documentation_states_the_defaults(estimator):
+    stated = {name: kind.split("default=")[1] for name, kind in read_section(estimator, "Parameters").items()}
+    defaults = {name: ast.literal_eval(default) for name, default in stated.items()}
+    assert defaults == list_parameters(estimator)
 
 
-def test_documentation_lists_what_a_fit_leaves():
+@each_estimator
+def test_parameters_are_all_checked(estimator):
+    assert estimator._parameter_constraints.keys() == list_parameters(estimator).keys()
+
+
+@each_estimator
+def test_documentation_lists_what_a_fit_leaves(estimator):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"))
     y = X["a"] > 0
     X["d"] = pd.Categorical(["u", "v"] * 20)
-    model = MPBoostClassifier(n_estimators=2).fit(X, y, X_val=X, y_val=y)
+    model = estimator(n_estimators=2).fit(X, y, X_val=X, y_val=y)
     left = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
-    assert set(read_section("Attributes")) == left
+    assert set(read_section(estimator, "Attributes")) == left
 
 
 @pytest.mark.parametrize("name", sorted(set(mpboost.__all__) - {"PAPER", "__version__"}))
@@ -52,12 +66,17 @@ def test_public_class_and_its_methods_are_documented(name):
     assert undocumented == []
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["fit", "predict", "decision_function", "predict_proba", "staged_predict", "staged_decision_function"],
-)
-def test_method_documents_its_arguments(method):
-    function = getattr(MPBoostClassifier, method)
+METHODS = [
+    (estimator, method)
+    for estimator in ESTIMATORS
+    for method in vars(estimator)
+    if method == "fit" or "predict" in method or "decision" in method
+]
+
+
+@pytest.mark.parametrize(("estimator", "method"), METHODS)
+def test_method_documents_its_arguments(estimator, method):
+    function = getattr(estimator, method)
     doc = inspect.getdoc(function)
     for argument in list(inspect.signature(function).parameters)[1:]:
         assert re.search(rf"^{argument} : ", doc, re.MULTILINE), argument
@@ -78,7 +97,7 @@ def test_version_is_that_of_the_distribution():
 
 
 def test_paper_names_parameters_only():
-    assert set(PAPER) <= set(PARAMETERS)
+    assert set(PAPER) <= set(list_parameters(MPBoostClassifier))
 
 
 def test_paper_is_what_the_paper_says():

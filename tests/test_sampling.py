@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from mpboost import _native
 from mpboost.sampling import (
+    REGRESSOR_SIZES,
     FeatureSampler,
     ObservationSampler,
     find_patch_features,
@@ -53,12 +54,11 @@ def test_find_patch_rows_follows_the_table(max_samples, n_samples, expected):
     [
         pytest.param("auto", 1, 1, id="auto: one"),
         pytest.param("auto", 8, 8, id="auto: all of 8"),
-        pytest.param("auto", 64, 8, id="auto: at least 8"),
-        pytest.param("auto", 81, 9, id="auto: the square root of 81"),
-        pytest.param("auto", 99, 9, id="auto: the square root rounds down"),
-        pytest.param("auto", 784, 78, id="auto: a tenth"),
-        pytest.param("auto", 1000, 100, id="auto: a tenth of 1000"),
-        pytest.param("auto", 100_000, 100, id="auto: at most 100"),
+        pytest.param("auto", 39, 8, id="auto: at least 8"),
+        pytest.param("auto", 49, 9, id="auto: a fifth rounds down"),
+        pytest.param("auto", 180, 36, id="auto: a fifth"),
+        pytest.param("auto", 501, 100, id="auto: at most 100"),
+        pytest.param("auto", 100_000, 100, id="auto: at most 100, of very many"),
         pytest.param("sqrt", 784, 28, id="sqrt"),
         pytest.param(0.5, 5, 2, id="share rounds down"),
         pytest.param(0.01, 5, 1, id="a share is at least one feature"),
@@ -68,6 +68,16 @@ def test_find_patch_rows_follows_the_table(max_samples, n_samples, expected):
 def test_find_patch_features_follows_the_table(max_features, n_features, expected):
     features = find_patch_features(max_features, n_features)
     assert (type(features), features) == (int, expected)
+
+
+@pytest.mark.parametrize(("n_samples", "expected"), [(1, 1), (3, 1), (10, 3), (1000, 300), (10**6, 20_000)])
+def test_find_patch_rows_of_a_regressor_is_three_tenths(n_samples, expected):
+    assert find_patch_rows("auto", n_samples, REGRESSOR_SIZES.rows) == expected
+
+
+@pytest.mark.parametrize(("n_features", "expected"), [(1, 1), (25, 25), (60, 25), (90, 30), (10**4, 100)])
+def test_find_patch_features_of_a_regressor_is_a_third(n_features, expected):
+    assert find_patch_features("auto", n_features, REGRESSOR_SIZES.features) == expected
 
 
 @pytest.mark.parametrize(("find", "name"), [(find_patch_rows, "max_samples"), (find_patch_features, "max_features")])
@@ -191,6 +201,35 @@ def test_observation_sampler_gives_rows_that_are_sure_to_be_drawn_their_weights(
     sampler = ObservationSampler(log_weights, 3, seed=0, sample_weights=weights)
     rows = sampler.sample(1, threads)
     assert sampler.weigh(rows)[[0, 2]].tolist() == [2.0, 0.5]
+
+
+def test_observation_sampler_ends_a_draw_when_so_many_copies_are_in(threads):
+    weights = np.array([20.0] * 10 + [1e-9] * 90)
+    sampler = ObservationSampler(np.log(weights), 50, seed=0, sample_weights=weights)
+    for t in range(1, 20):
+        rows = sampler.sample(t, threads)
+        assert 3 <= len(rows) <= 10  # no light row is there to fill up
+        assert rows.max() < 10
+        assert sorted({*rows}) == rows.tolist()
+
+
+def test_observation_sampler_of_light_and_heavy_rows_draws_copies_at_even_rates(threads):
+    weights = np.array([3.0] * 100 + [1.0] * 300)
+    sampler = ObservationSampler(np.log(weights), 80, seed=0, sample_weights=weights)
+    sums = np.zeros(2)
+    for t in range(300):
+        rows = sampler.sample(t, threads)
+        np.add.at(sums, (rows >= 100).astype(int), sampler.weigh(rows))
+    assert sums.sum() / 300 == pytest.approx(80, abs=1.5)
+    assert sums[0] / sums[1] == pytest.approx(1.0, abs=0.05)
+
+
+def test_observation_sampler_keeps_weights_within_nine_digits(threads):
+    weights = np.array([1.0, 1e-300])
+    sampler = ObservationSampler(np.log(weights), 2, seed=0, sample_weights=weights)
+    rows = sampler.sample(1, threads)
+    assert rows.tolist() == [0, 1]  # all rows, where all are asked for
+    assert sampler.weigh(rows).tolist() == pytest.approx([1.0, 1e-9])
 
 
 def test_samplers_draw_by_their_own_purposes(threads):

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mpboost import Callback, MPBoostClassifier
-from mpboost.fitted import describe_fit
+from mpboost.fitted import describe_classifier
 
 sklearn_callback = pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
 
@@ -149,9 +149,9 @@ def test_callbacks_that_ask_for_no_model_make_none(monkeypatch):
 
     def counted(*args, **kwargs):
         n_made.append(1)
-        return describe_fit(*args, **kwargs)
+        return describe_classifier(*args, **kwargs)
 
-    monkeypatch.setattr("mpboost.classifier.describe_fit", counted)
+    monkeypatch.setattr("mpboost.classifier.describe_classifier", counted)
     MPBoostClassifier(**PARAMETERS).set_callbacks(Book()).fit(*make_integers())
     assert len(n_made) == 1  # the one that is published
 

@@ -82,7 +82,7 @@ def test_tags_tell_what_the_classifier_can_do():
     assert is_classifier(make_model())
     assert tags.input_tags.allow_nan
     assert tags.input_tags.sparse
-    assert not tags.classifier_tags.multi_class
+    assert tags.classifier_tags.multi_class
 
 
 def test_fit_leaves_parameters_as_they_were(cancer):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from oracle import TABLE_I, WEIGHTINGS, is_completion
 
-from mpboost.tasks import BinaryTask, find_tie_label, log_weighting
+from mpboost.tasks import BinaryTask, log_weighting
 
 
-def make_task(labels, *, weighting="logistic", learning_rate=1.0, adaptive=True):
-    labels = np.array(labels, dtype=np.int8)
-    return BinaryTask(labels, weighting=weighting, learning_rate=learning_rate, adaptive=adaptive)
+def make_task(labels, **options):
+    options = {"weighting": "logistic", "learning_rate": 1.0, "adaptive": True, **options}
+    return BinaryTask(np.array(labels, dtype=np.int8), **options)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
@@ -50,16 +50,17 @@ def test_log_weighting_is_finite_at_any_margin(weighting):
         pytest.param([-1, 1], 1, id="one of each"),
     ],
 )
-def test_find_tie_label_is_the_more_frequent_class(labels, expected):
-    assert find_tie_label(np.array(labels, dtype=np.int8)) == expected
+def test_tie_label_is_the_more_frequent_class(labels, expected):
+    assert make_task(labels).tie_label == expected
 
 
 @pytest.mark.parametrize("n_negative", range(1, 60))
-def test_find_tie_label_is_not_decided_by_rounding(n_negative):
+def test_tie_label_is_not_decided_by_rounding(n_negative):
     labels = np.repeat([-1, 1], [n_negative, 30]).astype(np.int8)
     weights = np.where(labels < 0, 1 / n_negative, 1 / 30)  # the classes weigh the same, but for the last bits
-    assert find_tie_label(labels, weights) == 1
-    assert find_tie_label(labels, np.where(labels < 0, 1.001 * weights, weights)) == -1
+    assert make_task(labels, sample_weights=weights).tie_label == 1
+    heavier = np.where(labels < 0, 1.001 * weights, weights)
+    assert make_task(labels, sample_weights=heavier).tie_label == -1
 
 
 class TestComplete:
@@ -127,7 +128,7 @@ def test_update_keeps_outputs_weights_and_scores(threads, weighting, learning_ra
         np.testing.assert_array_equal(task.votes - task.in_patch_votes, G)
         expected = np.log(TABLE_I[weighting](labels, learning_rate * F))
         np.testing.assert_allclose(task.log_weights, expected, rtol=1e-12, atol=1e-13)
-        np.testing.assert_array_equal(task.weigh(task.votes), task.log_weights)
+        np.testing.assert_array_equal(task.weigh(task.state), task.log_weights)
         assert task.oop_score == np.mean(np.sign(G) == labels)
         assert task.train_score == np.mean(np.where(F == 0, task.tie_label, np.sign(F)) == labels)
 
@@ -137,7 +138,7 @@ def test_update_leaves_weights_alone_if_they_do_not_adapt(threads):
     task.update(np.array([1, 1, -1], dtype=np.int8), np.array([0]), threads)
     assert task.votes.tolist() == [1, 1, -1]
     assert task.log_weights.tolist() == [0.0] * 3
-    assert task.weigh(task.votes).tolist() == [0.0] * 3
+    assert task.weigh(task.state).tolist() == [0.0] * 3
 
 
 def test_update_changes_the_weights_that_a_sampler_holds(threads):

@@ -17,6 +17,9 @@ namespace nb = nanobind;
 template <class T>
 using Vector = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+template <class T>
+using Matrix = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 inline void check(bool is_right, const char* message) {
   if (!is_right) throw std::invalid_argument(message);
 }
@@ -24,6 +27,12 @@ inline void check(bool is_right, const char* message) {
 template <class T>
 void check_size(const Vector<T>& vector, std::int64_t size, const char* message) {
   check(static_cast<std::int64_t>(vector.size()) == size, message);
+}
+
+template <class T>
+void check_shape(const Matrix<T>& matrix, std::int64_t n_rows, std::int64_t n_columns, const char* message) {
+  check(static_cast<std::int64_t>(matrix.shape(0)) == n_rows, message);
+  check(static_cast<std::int64_t>(matrix.shape(1)) == n_columns, message);
 }
 
 template <class T>
@@ -46,7 +55,7 @@ auto to_numpy(std::vector<T>&& values) {
 void bind_threads(nb::module_& module);
 void bind_data(nb::module_& module);
 void bind_sampling(nb::module_& module);
-void bind_votes(nb::module_& module);
+void bind_outputs(nb::module_& module);
 void bind_trees(nb::module_& module);
 
 }  // namespace mpboost::bindings

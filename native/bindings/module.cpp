@@ -5,5 +5,6 @@ NB_MODULE(_native, module) {
   mpboost::bindings::bind_threads(module);
   mpboost::bindings::bind_data(module);
   mpboost::bindings::bind_sampling(module);
+  mpboost::bindings::bind_outputs(module);
   mpboost::bindings::bind_trees(module);
 }

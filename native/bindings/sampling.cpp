@@ -1,14 +1,8 @@
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include "bindings.hpp"
 #include "mpboost/probabilities.hpp"
 #include "mpboost/race.hpp"
-#include "mpboost/votes.hpp"
 
 namespace mpboost::bindings {
 
@@ -16,7 +10,8 @@ void bind_sampling(nb::module_& module) {
   nb::enum_<Purpose>(module, "Purpose", "What a draw is for: distinct purposes draw independently.")
       .value("OBSERVATIONS", Purpose::observations)
       .value("FEATURES", Purpose::features)
-      .value("COMPLETION", Purpose::completion);
+      .value("COMPLETION", Purpose::completion)
+      .value("COLOURS", Purpose::colours);
 
   module.def(
       "race",
@@ -69,43 +64,6 @@ void bind_sampling(nb::module_& module) {
       },
       nb::arg("log_weights"), nb::arg("items"), nb::arg("seed"), nb::arg("iteration"), nb::arg("purpose"),
       "The logarithms of the times at which items of a race arrive.");
-
-  bind_votes(module);
-}
-
-void bind_votes(nb::module_& module) {
-  module.def(
-      "add_votes",
-      [](Vector<const std::int8_t> votes, Vector<const std::int64_t> patch, Vector<const std::int8_t> labels,
-         Vector<std::int32_t> total, Vector<std::int32_t> in_patch, Vector<std::int32_t> in_patch_counts,
-         std::int8_t tie_label, Vector<const double> table, std::optional<Vector<double>> log_weights,
-         std::optional<Vector<const double>> sample_weights, std::optional<Vector<const double>> log_sample_weights,
-         Threads& threads) {
-        const auto n_rows = static_cast<std::int64_t>(votes.size());
-        constexpr const char* message = "all arrays must have one entry per row";
-        check_size(labels, n_rows, message);
-        check_size(total, n_rows, message);
-        check_size(in_patch, n_rows, message);
-        check_size(in_patch_counts, n_rows, message);
-        const auto data_of = [&](const auto& optional) {
-          if (optional) check_size(*optional, n_rows, message);
-          return optional ? optional->data() : nullptr;
-        };
-        check_indices(patch, n_rows, "the patch names a row that does not exist");
-        check(table.size() % 2 == 1, "the table of weights needs a middle");
-        const BinaryOutputs outputs{n_rows, labels.data(), total.data(), in_patch.data(), in_patch_counts.data()};
-        const RowWeights weights{as_span(table), data_of(log_weights), data_of(sample_weights), data_of(log_sample_weights)};
-        nb::gil_scoped_release release;
-        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label, weights, threads);
-        return std::pair(correct.train, correct.out_of_patch);
-      },
-      nb::arg("votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("total").noconvert(),
-      nb::arg("in_patch").noconvert(), nb::arg("in_patch_counts").noconvert(), nb::arg("tie_label"), nb::arg("table"),
-      nb::arg("log_weights").noconvert().none(), nb::arg("sample_weights").none(), nb::arg("log_sample_weights").none(),
-      nb::arg("threads"),
-      "Add a learner's votes to the totals and set the log-weights to table[middle + label * total], plus those of the "
-      "rows; return how many rows (or what weight of them) the totals, and the totals without the rows' own patches, "
-      "get right.");
 }
 
 }  // namespace mpboost::bindings

@@ -8,8 +8,9 @@
 #include "bindings.hpp"
 #include "mpboost/apply.hpp"
 #include "mpboost/forest.hpp"
-#include "mpboost/grower.hpp"
+#include "mpboost/binary_grower.hpp"
 #include "mpboost/importance.hpp"
+#include "mpboost/sorted_grower.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -34,12 +35,20 @@ void check_columns(TreeView tree, const BinnedColumns& columns) {
   for (const Split& split : tree.splits) check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
 }
 
+// Leaf values of trees for many classes are numbers of classes.
+void check_classes(TreeView tree, std::int64_t n_classes) {
+  const auto limit = static_cast<double>(n_classes);
+  for (const double value : tree.leaf_values)
+    check(0 <= value && value < limit && value == std::floor(value), "the tree has a leaf value that is no class");
+}
+
 using OptionalWeights = std::optional<Vector<const double>>;
 using OptionalFlags = std::optional<Vector<const bool>>;
 
-Minipatch as_patch(const BinnedColumns& columns, const Vector<const std::int64_t>& rows,
-                   const Vector<const std::int64_t>& features, const Vector<const std::int8_t>& labels,
-                   const OptionalWeights& weights, const OptionalFlags& is_categorical = {}) {
+template <class Label>
+Minipatch<Label> as_patch(const BinnedColumns& columns, const Vector<const std::int64_t>& rows,
+                          const Vector<const std::int64_t>& features, const Vector<const Label>& labels,
+                          const OptionalWeights& weights, const OptionalFlags& is_categorical = {}) {
   check(rows.size() > 0 && rows.size() < (std::size_t{1} << 31), "a minipatch needs between 1 and 2^31 rows");
   check_size(labels, columns.n_rows(), "labels must have one entry per row");
   check_indices(rows, columns.n_rows(), "the patch names a row that does not exist");
@@ -112,6 +121,20 @@ void bind_tree(nb::module_& module) {
           },
           nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
           "Write the sign of each row's leaf value, +1 or -1.")
+      .def(
+          "apply_classes",
+          [](const Tree& tree, const BinnedColumns& columns, Vector<std::uint16_t> out, Threads& threads) {
+            check_classes(tree, 65'536);
+            apply_to(tree, columns, out, apply_classes, threads);
+          },
+          nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
+          "Write the class of each row's leaf: its value, a whole number.")
+      .def(
+          "apply_values",
+          [](const Tree& tree, const BinnedColumns& columns, Vector<double> out, Threads& threads) {
+            apply_to(tree, columns, out, apply_values, threads);
+          },
+          nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"), "Write the value of each row's leaf.")
       .def_prop_ro("features", [](const Tree& tree) { return to_numpy(used_features(tree.splits)); }, nb::rv_policy::automatic,
                    "The features that the tree uses, ascending.")
       .def(
@@ -121,51 +144,102 @@ void bind_tree(nb::module_& module) {
            "The same tree with feature k called features[k]: from columns that were picked back to the table.");
 }
 
+void check_limits(std::int32_t max_depth, std::int32_t min_samples_leaf) {
+  check(max_depth >= 0 && min_samples_leaf >= 1, "max_depth must be >= 0 and min_samples_leaf >= 1");
+}
+
+void check_patch(const BinaryGrower&, const Minipatch<std::int8_t>&) {}
+
+template <class Criterion>
+void check_patch(const SortedGrower<Criterion>& grower, const Minipatch<typename Criterion::Label>& patch) {
+  check(patch.rows.size() <= (std::size_t{1} << place_bits), "a minipatch can have 16777216 rows at most: choose a smaller max_samples");
+  check(!patch.features.empty(), "a minipatch needs a feature");
+  for (const std::int64_t row : patch.rows) check(grower.criterion().accepts(patch.labels[row]), "a label is out of range");
+}
+
+template <class Grower, class Label>
+void bind_grow(nb::class_<Grower>& cls) {
+  cls.def(
+      "grow",
+      [](Grower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+         Vector<const std::int64_t> features, Vector<const Label> labels, const OptionalWeights& weights,
+         const OptionalFlags& is_categorical) {
+        const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights, is_categorical);
+        check_patch(grower, patch);
+        nb::gil_scoped_release release;
+        return grower.grow(columns, patch, [] {  // Ctrl-C must not wait for a large tree
+          nb::gil_scoped_acquire acquire;
+          if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        });
+      },
+      nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("weights") = nb::none(),
+      nb::arg("is_categorical") = nb::none(),
+      "Grow a tree on some rows, whose weights may be given, and features, of which some may be categorical.");
+}
+
+template <class Label>
+void bind_importances(nb::module_& module) {
+  module.def(
+      "permutation_importances",
+      [](const Tree& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+         Vector<const std::int64_t> features, Vector<const Label> labels, std::uint64_t seed,
+         std::uint64_t iteration, const OptionalWeights& weights) {
+        const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
+        check_columns(tree, columns);
+        std::vector<double> losses;
+        {
+          nb::gil_scoped_release release;
+          losses = permutation_importances(tree, columns, patch, Stream(seed, iteration, Purpose::permutation));
+        }
+        return to_numpy(std::move(losses));
+      },
+      nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(), nb::arg("seed"),
+      nb::arg("iteration"), nb::arg("weights") = nb::none(),
+      "What a tree loses on some rows when one feature is shuffled among them: accuracy or, with numbers, squared error.");
+}
+
 void bind_grower(nb::module_& module) {
   nb::class_<GrownTree>(module, "GrownTree", "A tree and the importances of its minipatch's features.")
       .def_prop_ro("tree", [](GrownTree& grown) -> Tree& { return grown.tree; }, nb::rv_policy::reference_internal)
       .def_prop_ro("importances", [](const GrownTree& grown) { return to_numpy(std::vector<double>(grown.importances)); }, nb::rv_policy::automatic);
 
-  nb::class_<TreeGrower>(module, "TreeGrower", "Grows Gini trees on minipatches; not to be shared by concurrent calls.")
+  auto binary = nb::class_<BinaryGrower>(module, "BinaryGrower", "Grows Gini trees for two classes, -1 and +1; not to be shared by concurrent calls.")
       .def("__init__",
-           [](TreeGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf, double tie_value) {
-             check(max_depth >= 0 && min_samples_leaf >= 1, "max_depth must be >= 0 and min_samples_leaf >= 1");
-             new (self) TreeGrower({max_depth, min_samples_leaf, tie_value});
+           [](BinaryGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf, double tie_value) {
+             check_limits(max_depth, min_samples_leaf);
+             new (self) BinaryGrower({max_depth, min_samples_leaf, tie_value});
            },
-           nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("tie_value"), "max_depth 0 means no limit.")
-      .def(
-          "grow",
-          [](TreeGrower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
-             Vector<const std::int64_t> features, Vector<const std::int8_t> labels, const OptionalWeights& weights,
-             const OptionalFlags& is_categorical) {
-            const Minipatch patch = as_patch(columns, rows, features, labels, weights, is_categorical);
-            nb::gil_scoped_release release;
-            return grower.grow(columns, patch, [] {  // Ctrl-C must not wait for a large tree
-              nb::gil_scoped_acquire acquire;
-              if (PyErr_CheckSignals() != 0) throw nb::python_error();
-            });
-          },
-          nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("weights") = nb::none(),
-          nb::arg("is_categorical") = nb::none(),
-          "Grow a tree on some rows, whose weights may be given, and features, of which some may be categorical.");
+           nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("tie_value"), "max_depth 0 means no limit.");
+  bind_grow<BinaryGrower, std::int8_t>(binary);
 
-  module.def(
-      "permutation_importances",
-      [](const Tree& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
-         Vector<const std::int64_t> features, Vector<const std::int8_t> labels, std::uint64_t seed,
-         std::uint64_t iteration, const OptionalWeights& weights) {
-        const Minipatch patch = as_patch(columns, rows, features, labels, weights);
-        check_columns(tree, columns);
-        std::vector<double> losses;
-        {
-          nb::gil_scoped_release release;
-          losses = permutation_importances(tree, columns, patch.rows, patch.features, patch.labels, patch.weights,
-                                           Stream(seed, iteration, Purpose::permutation));
-        }
-        return to_numpy(std::move(losses));
-      },
-      nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("seed"),
-      nb::arg("iteration"), nb::arg("weights") = nb::none(), "The accuracy that a tree loses on some rows when one feature is shuffled among them.");
+  auto classes = nb::class_<ClassGrower>(module, "ClassGrower", "Grows Gini trees for many classes; not to be shared by concurrent calls.")
+      .def("__init__",
+           [](ClassGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf, Vector<const std::uint16_t> ranks) {
+             check_limits(max_depth, min_samples_leaf);
+             const auto span = as_span(ranks);
+             new (self) ClassGrower({max_depth, min_samples_leaf}, ClassCriterion({span.begin(), span.end()}));
+           },
+           nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("ranks"),
+           "max_depth 0 means no limit; ranks are those of the classes: the highest wins at a tie.");
+  bind_grow<ClassGrower, std::uint16_t>(classes);
+
+  auto values = nb::class_<ValueGrower>(module, "ValueGrower", "Grows regression trees; not to be shared by concurrent calls.")
+      .def("__init__",
+           [](ValueGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf) {
+             check_limits(max_depth, min_samples_leaf);
+             new (self) ValueGrower({max_depth, min_samples_leaf}, ValueCriterion());
+           },
+           nb::arg("max_depth"), nb::arg("min_samples_leaf"), "max_depth 0 means no limit.");
+  bind_grow<ValueGrower, double>(values);
+
+  bind_importances<std::int8_t>(module);
+  bind_importances<std::uint16_t>(module);
+  bind_importances<double>(module);
+}
+
+void check_trees(const Forest& forest, std::int64_t begin, std::int64_t end, const BinnedColumns& columns) {
+  check(0 <= begin && begin <= end && end <= forest.size(), "no such trees");
+  for (std::int64_t t = begin; t < end; ++t) check_columns(forest.tree(t), columns);
 }
 
 void bind_forest(nb::module_& module) {
@@ -221,14 +295,37 @@ void bind_forest(nb::module_& module) {
           "add_votes",
           [](const Forest& forest, const BinnedColumns& columns, std::int64_t begin, std::int64_t end,
              Vector<std::int32_t> total, Threads& threads) {
-            check(0 <= begin && begin <= end && end <= forest.size(), "no such trees");
+            check_trees(forest, begin, end, columns);
             check_size(total, columns.n_rows(), "the output must have one entry per row");
-            for (std::int64_t t = begin; t < end; ++t) check_columns(forest.tree(t), columns);
             nb::gil_scoped_release release;
             forest.add_votes(columns, begin, end, total.data(), threads);
           },
           nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("total").noconvert(), nb::arg("threads"),
-          "Add the votes of trees [begin, end) to each row's total.");
+          "Add the votes of trees [begin, end) to each row's total.")
+      .def(
+          "add_class_votes",
+          [](const Forest& forest, const BinnedColumns& columns, std::int64_t begin, std::int64_t end,
+             Matrix<std::int32_t> total, Threads& threads) {
+            const auto n_classes = static_cast<std::int64_t>(total.shape(1));
+            check_trees(forest, begin, end, columns);
+            check_shape(total, columns.n_rows(), n_classes, "the output must have one entry per row");
+            for (std::int64_t t = begin; t < end; ++t) check_classes(forest.tree(t), std::min<std::int64_t>(n_classes, 65'536));
+            nb::gil_scoped_release release;
+            forest.add_class_votes(columns, begin, end, n_classes, total.data(), threads);
+          },
+          nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("total").noconvert(), nb::arg("threads"),
+          "Count the classes that trees [begin, end) vote for in each row's totals, one per class.")
+      .def(
+          "add_values",
+          [](const Forest& forest, const BinnedColumns& columns, std::int64_t begin, std::int64_t end,
+             Vector<double> total, Threads& threads) {
+            check_trees(forest, begin, end, columns);
+            check_size(total, columns.n_rows(), "the output must have one entry per row");
+            nb::gil_scoped_release release;
+            forest.add_values(columns, begin, end, total.data(), threads);
+          },
+          nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("total").noconvert(), nb::arg("threads"),
+          "Add the leaf values of trees [begin, end), in their order, to each row's total.");
 }
 
 }  // namespace

@@ -1,48 +1,65 @@
 #include "mpboost/apply.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <functional>
 
 #include "sweep.hpp"
 
 namespace mpboost {
 namespace {
 
-// Call take(bound tree, word, first row, number of rows) for each 64 rows, the last ones perhaps fewer.
-template <class Take>
-void for_words(TreeView tree, const BinnedColumns& columns, Threads& threads, Take take) {
-  constexpr std::int64_t grain = 16'384 / block_rows;
+constexpr std::int64_t grain = 16'384 / block_rows;
+
+// Call take(bound tree, block) for each block.
+template <class Bound, class Take>
+void for_blocks(TreeView tree, const BinnedColumns& columns, Threads& threads, Take take) {
   threads.for_ranges(columns.n_blocks(), grain, [&](std::int64_t begin, std::int64_t end) {
-    BoundTree bound;
+    Bound bound;
     bound.bind(tree, columns);
-    for (std::int64_t block = begin; block < end; ++block) {
-      bound.sweep(block);
-      for (int word = 0; word < mask_words; ++word) {
-        const std::int64_t row = block * block_rows + 64 * word;
-        if (row < columns.n_rows()) take(bound, word, row, std::min<std::int64_t>(64, columns.n_rows() - row));
-      }
-    }
+    for (std::int64_t block = begin; block < end; ++block) take(bound, block);
+  });
+}
+
+// Write what a finder finds about each row of a block, of which the last may be short, as `convert` makes it.
+template <class Found, class Finder, class Out, class Convert>
+void find_all(TreeView tree, const BinnedColumns& columns, Out* out, Threads& threads, Convert convert) {
+  for_blocks<Finder>(tree, columns, threads, [&](Finder& finder, std::int64_t block) {
+    Found found[block_rows];
+    finder.find(block, found);
+    const std::int64_t first = block * block_rows;
+    std::transform(found, found + std::min(block_rows, columns.n_rows() - first), out + first, convert);
   });
 }
 
 }  // namespace
 
 void apply_leaves(TreeView tree, const BinnedColumns& columns, std::int32_t* leaves, Threads& threads) {
-  for_words(tree, columns, threads, [=](const BoundTree& bound, int word, std::int64_t row, std::int64_t n_rows) {
-    const std::uint64_t real_rows = ~std::uint64_t{0} >> (64 - n_rows);
-    for (std::size_t leaf = 0; leaf < bound.n_leaves(); ++leaf)
-      for (std::uint64_t rows = bound.rows_in_leaf(leaf, word) & real_rows; rows; rows &= rows - 1)
-        leaves[row + std::countr_zero(rows)] = static_cast<std::int32_t>(leaf);
-  });
+  find_all<std::int32_t, LeafFinder>(tree, columns, leaves, threads, std::identity{});
 }
 
 void apply_votes(TreeView tree, const BinnedColumns& columns, std::int8_t* votes, Threads& threads) {
-  for_words(tree, columns, threads, [=](const BoundTree& bound, int word, std::int64_t row, std::int64_t n_rows) {
-    if (n_rows == 64) return write_votes(bound.positive_rows(word), votes + row);
-    std::int8_t last[64];
-    write_votes(bound.positive_rows(word), last);
-    std::copy_n(last, n_rows, votes + row);
+  for_blocks<BoundTree>(tree, columns, threads, [&](BoundTree& bound, std::int64_t block) {
+    bound.sweep(block);
+    for (int word = 0; word < mask_words; ++word) {
+      const std::int64_t row = block * block_rows + 64 * word;
+      if (row + 64 <= columns.n_rows()) {
+        write_votes(bound.positive_rows(word), votes + row);
+      } else if (row < columns.n_rows()) {
+        std::int8_t last[64];
+        write_votes(bound.positive_rows(word), last);
+        std::copy_n(last, columns.n_rows() - row, votes + row);
+      }
+    }
   });
+}
+
+void apply_classes(TreeView tree, const BinnedColumns& columns, std::uint16_t* classes, Threads& threads) {
+  find_all<std::uint16_t, ClassFinder>(tree, columns, classes, threads, std::identity{});
+}
+
+void apply_values(TreeView tree, const BinnedColumns& columns, double* values, Threads& threads) {
+  const double* of_leaves = tree.leaf_values.data();
+  find_all<std::int32_t, LeafFinder>(tree, columns, values, threads, [=](std::int32_t leaf) { return of_leaves[leaf]; });
 }
 
 }  // namespace mpboost

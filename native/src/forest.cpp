@@ -50,26 +50,52 @@ Forest Forest::first(std::int64_t n_trees) const {
   return forest;
 }
 
-void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
-                       Threads& threads) const {
+template <class Bound, class Take>
+void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads,
+                       Take take) const {
   constexpr std::int64_t grain = 2048 / block_rows;  // blocks that a tree is bound for: their codes stay in the cache
   threads.for_ranges(columns.n_blocks(), grain, [&](std::int64_t first_block, std::int64_t last_block) {
-    BoundTree bound;
+    Bound bound;
     for (std::int64_t start = first_block; start < last_block; start += grain) {
       const std::int64_t stop = std::min(last_block, start + grain);
       for (std::int64_t t = begin; t < end; ++t) {
-        bound.bind(tree(t), columns);
-        for (std::int64_t block = start; block < stop; ++block) {
-          bound.sweep(block);
-          std::int8_t votes[block_rows];
-          for (int word = 0; word < mask_words; ++word) write_votes(bound.positive_rows(word), votes + 64 * word);
-          std::int32_t* total = totals + block * block_rows;
-          const std::int64_t n = std::min(block_rows, columns.n_rows() - block * block_rows);
-          for (std::int64_t i = 0; i < n; ++i) total[i] += votes[i];
-        }
+        const TreeView view = tree(t);
+        bound.bind(view, columns);
+        for (std::int64_t block = start; block < stop; ++block)
+          take(bound, view, block * block_rows, std::min(block_rows, columns.n_rows() - block * block_rows));
       }
     }
   });
+}
+
+void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
+                       Threads& threads) const {
+  for_trees<BoundTree>(columns, begin, end, threads, [=](BoundTree& bound, TreeView, std::int64_t row, std::int64_t n) {
+    bound.sweep(row / block_rows);
+    std::int8_t votes[block_rows];
+    for (int word = 0; word < mask_words; ++word) write_votes(bound.positive_rows(word), votes + 64 * word);
+    for (std::int64_t i = 0; i < n; ++i) totals[row + i] += votes[i];
+  });
+}
+
+void Forest::add_class_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int64_t n_classes,
+                             std::int32_t* totals, Threads& threads) const {
+  const auto add = [=](ClassFinder& finder, TreeView, std::int64_t row, std::int64_t n) {
+    std::uint16_t classes[block_rows];
+    finder.find(row / block_rows, classes);
+    for (std::int64_t i = 0; i < n; ++i) ++totals[(row + i) * n_classes + classes[i]];
+  };
+  for_trees<ClassFinder>(columns, begin, end, threads, add);
+}
+
+void Forest::add_values(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, double* totals,
+                        Threads& threads) const {
+  const auto add = [=](LeafFinder& finder, TreeView view, std::int64_t row, std::int64_t n) {
+    std::int32_t leaves[block_rows];
+    finder.find(row / block_rows, leaves);
+    for (std::int64_t i = 0; i < n; ++i) totals[row + i] += view.leaf_values[static_cast<std::size_t>(leaves[i])];
+  };
+  for_trees<LeafFinder>(columns, begin, end, threads, add);
 }
 
 }  // namespace mpboost

@@ -18,29 +18,39 @@ double predict(TreeView tree, const BinnedColumns& columns, std::int64_t row, st
   return tree.leaf_values[static_cast<std::size_t>(~node)];
 }
 
+double judge(double value, std::int8_t label) { return value * label > 0; }
+double judge(double value, std::uint16_t label) { return value == label; }
+double judge(double value, double label) { return -(value - label) * (value - label); }
+
 }  // namespace
 
-std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& columns,
-                                            std::span<const std::int64_t> rows, std::span<const std::int64_t> features,
-                                            const std::int8_t* labels, std::span<const double> weights,
+template <class Label>
+std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
                                             const Stream& stream) {
-  std::vector<std::int64_t> shuffled(rows.begin(), rows.end());
+  std::vector<std::int64_t> shuffled(patch.rows.begin(), patch.rows.end());
   const auto sum_right = [&](std::int64_t feature) {
     double right = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (predict(tree, columns, rows[i], feature, shuffled[i]) * labels[rows[i]] > 0) right += weights.empty() ? 1 : weights[i];
+    for (std::size_t i = 0; i < patch.rows.size(); ++i) {
+      const double value = predict(tree, columns, patch.rows[i], feature, shuffled[i]);
+      right += judge(value, patch.labels[patch.rows[i]]) * (patch.weights.empty() ? 1.0 : patch.weights[i]);
+    }
     return right;
   };
-  const double total = weights.empty() ? static_cast<double>(rows.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double total = patch.weights.empty() ? static_cast<double>(patch.rows.size())
+                                             : std::accumulate(patch.weights.begin(), patch.weights.end(), 0.0);
   const double right = sum_right(-1);
-  std::vector<double> losses(features.size(), 0.0);
+  std::vector<double> losses(patch.features.size(), 0.0);
   std::uint64_t draw = 0;
-  for (std::size_t k = 0; k < features.size(); ++k) {
+  for (std::size_t k = 0; k < patch.features.size(); ++k) {
     for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[stream.bits(draw++) % i]);
-    const bool is_used = std::ranges::any_of(tree.splits, [&](const Split& s) { return s.feature == features[k]; });
-    if (is_used) losses[k] = (right - sum_right(features[k])) / total;
+    const bool is_used = std::ranges::any_of(tree.splits, [&](const Split& s) { return s.feature == patch.features[k]; });
+    if (is_used) losses[k] = (right - sum_right(patch.features[k])) / total;
   }
   return losses;
 }
+
+template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&, const Stream&);
+template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&, const Stream&);
+template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<double>&, const Stream&);
 
 }  // namespace mpboost

@@ -1,4 +1,4 @@
-// A tree made ready for the sweep over the blocks of some columns.
+// A tree made ready to be taken over the blocks of some columns: by a sweep, or row by row.
 #pragma once
 
 #include <vector>
@@ -41,5 +41,56 @@ class BoundTree {
 
 // Turn 64 bits into votes: +1 where the bit is set, -1 elsewhere.
 void write_votes(std::uint64_t positive, std::int8_t* votes);
+
+// Walks rows down a tree. Its cost grows with the depth of a tree, that of a sweep with the number of leaves.
+class WalkedTree {
+ public:
+  static bool pays(TreeView tree, const BinnedColumns& columns);
+
+  void bind(TreeView tree, const BinnedColumns& columns);
+  void find_leaves(std::int64_t block, std::int32_t* leaves) const;
+
+ private:
+  // Splits, then leaves, which lead to themselves: no branch of a walk depends on the data.
+  struct Node {
+    std::uint32_t column;  // where it begins, in blocks from the first column
+    std::uint32_t children[2];
+    std::uint8_t shift, last_left;  // as those of SweepSplit
+  };
+
+  template <bool has_sets>
+  void walk(const std::uint8_t* codes, std::int32_t* leaves) const;
+
+  std::uint32_t n_splits_ = 0;
+  const std::uint8_t* codes_ = nullptr;
+  std::vector<Node> nodes_;
+  std::vector<const std::uint8_t*> sets_;  // of each node, null where it has none; empty where none has one
+};
+
+// Finds the leaves of the rows of a block in the way that is faster.
+class LeafFinder {
+ public:
+  void bind(TreeView tree, const BinnedColumns& columns);
+  void find(std::int64_t block, std::int32_t* leaves);
+
+ private:
+  bool walks_ = false;
+  WalkedTree walked_;
+  BoundTree swept_;
+};
+
+// Finds the classes of the leaves of the rows of a block.
+class ClassFinder {
+ public:
+  void bind(TreeView tree, const BinnedColumns& columns);
+  void find(std::int64_t block, std::uint16_t* classes);
+
+ private:
+  bool walks_ = false;
+  WalkedTree walked_;
+  std::vector<std::uint16_t> classes_;  // of the leaves
+  BoundTree swept_;
+  std::vector<std::vector<std::size_t>> planes_;  // the leaves whose class has bit 0, 1, ...
+};
 
 }  // namespace mpboost

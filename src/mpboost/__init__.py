@@ -9,6 +9,7 @@ from mpboost.classifier import MPBoostClassifier
 from mpboost.container import ModelFileError
 from mpboost.persistence import load_model, save_model
 from mpboost.presets import PAPER
+from mpboost.regressor import MPBoostRegressor
 
 __version__ = "0.1.0"
 
@@ -17,6 +18,7 @@ __all__ = [
     "Callback",
     "FeatureProbabilityRecorder",
     "MPBoostClassifier",
+    "MPBoostRegressor",
     "ModelFileError",
     "ProgressBar",
     "__version__",

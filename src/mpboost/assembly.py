@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
@@ -11,39 +11,33 @@ from mpboost import _native
 from mpboost.boosting import BoostingRun
 from mpboost.ensemble import Ensemble, EstimatorEnsemble, TreeEnsemble
 from mpboost.learners import EstimatorLearner, Learner, TreeLearner, TreeOptions, is_estimator
-from mpboost.problem import BinaryProblem
+from mpboost.problem import Problem
 from mpboost.sampling import FeatureSampler, ObservationSampler, find_patch_features, find_patch_rows
 from mpboost.stopping import make_stopping
-from mpboost.tasks import BinaryTask
+from mpboost.tasks import Task
 from mpboost.validation import Validation, are_same_weights
 
 #: Parameters that may change in the middle of a run; all others shape what is learned.
 FREE_PARAMETERS = frozenset({"n_estimators", "time_limit", "warm_start", "callbacks", "verbose", "n_jobs"})
 
 
-def assemble_run(model: Any, problem: BinaryProblem, threads: _native.Threads) -> BoostingRun:
+def assemble_run(model: Any, problem: Problem, threads: _native.Threads) -> BoostingRun:
     """Make the parts that the parameters of an estimator ask for."""
-    table, labels, weights = problem.examples.table, problem.examples.labels, problem.examples.weights
+    table = problem.examples.table
     n_samples, n_features = table.n_rows, table.n_columns
-    patch_rows = find_patch_rows(model.max_samples, n_samples)
+    patch_rows = find_patch_rows(model.max_samples, n_samples, model._auto_sizes.rows)
     if patch_rows == n_samples and model.stopping is not None and problem.validation is None:
         raise ValueError(
-            f"max_samples={model.max_samples!r} puts all {n_samples} rows into every minipatch, so there is no "
-            "out-of-patch score to stop by: choose a smaller max_samples, give X_val and y_val, or set stopping=None."
+            f"max_samples={model.max_samples!r} puts all rows (n_samples={n_samples}) into every minipatch, so there "
+            "is no out-of-patch score to stop by: choose a smaller max_samples, give X_val and y_val, or set "
+            "stopping=None."
         )
     # The one seed, drawn once: every draw of the run is a function of it.
     seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-    task = BinaryTask(
-        labels,
-        weighting=model.weighting,
-        learning_rate=model.learning_rate,
-        adaptive=model.adaptive_observations,
-        seed=seed,
-        sample_weights=weights,
-    )
+    task = model._make_task(problem, seed)
     feature_sampler = FeatureSampler(
         n_features,
-        find_patch_features(model.max_features, n_features),
+        find_patch_features(model.max_features, n_features, model._auto_sizes.features),
         momentum=model.feature_momentum,
         exploration=model.feature_exploration,
         adaptive=model.adaptive_features,
@@ -53,7 +47,7 @@ def assemble_run(model: Any, problem: BinaryProblem, threads: _native.Threads) -
     score = "out-of-patch score" if problem.validation is None else "validation score"
     return BoostingRun(
         task=task,
-        observation_sampler=ObservationSampler(task.log_weights, patch_rows, seed, weights),
+        observation_sampler=ObservationSampler(task.log_weights, patch_rows, seed, task.sample_weights),
         feature_sampler=feature_sampler,
         learner=learner,
         stopping=make_stopping(model.stopping, n_samples, patch_rows, model.n_iter_no_change, score),
@@ -63,7 +57,7 @@ def assemble_run(model: Any, problem: BinaryProblem, threads: _native.Threads) -
     )
 
 
-def check_continues(model: Any, run: BoostingRun, problem: BinaryProblem, threads: _native.Threads) -> None:
+def check_continues(model: Any, run: BoostingRun, problem: Problem, threads: _native.Threads) -> None:
     """Check that a run can go on: same data, same parameters, more iterations."""
     if model.n_estimators < run.iteration:
         raise ValueError(
@@ -84,7 +78,7 @@ def check_continues(model: Any, run: BoostingRun, problem: BinaryProblem, thread
         )
 
 
-def _has_examples(run: BoostingRun, problem: BinaryProblem, threads: _native.Threads) -> bool:
+def _has_examples(run: BoostingRun, problem: Problem, threads: _native.Threads) -> bool:
     examples, task = problem.examples, run.task
     shape = len(task.labels), len(run.feature_sampler.probabilities)
     return (
@@ -95,29 +89,28 @@ def _has_examples(run: BoostingRun, problem: BinaryProblem, threads: _native.Thr
     )
 
 
-def _has_validation(run: BoostingRun, problem: BinaryProblem, threads: _native.Threads) -> bool:
+def _has_validation(run: BoostingRun, problem: Problem, threads: _native.Threads) -> bool:
     if run.validation is None or problem.validation is None:
         return run.validation is None and problem.validation is None
     other = _open_validation(problem, run.learner, run.task, threads)
     return other is not None and run.validation.has_rows_of(other)
 
 
-def _open_validation(
-    problem: BinaryProblem, learner: Learner, task: BinaryTask, threads: _native.Threads
-) -> Validation | None:
+def _open_validation(problem: Problem, learner: Learner, task: Task, threads: _native.Threads) -> Validation | None:
     examples = problem.validation
     if examples is None:
         return None
-    return Validation(learner.open(examples.table, threads), examples.labels, examples.weights, task.tie_label)
+    return Validation(learner.open(examples.table, threads), examples.labels, examples.weights, task)
 
 
 def _make_learner(
-    model: Any, problem: BinaryProblem, task: BinaryTask, seed: int, threads: _native.Threads
+    model: Any, problem: Problem, task: Task, seed: int, threads: _native.Threads
 ) -> tuple[Learner, Ensemble]:
     table = problem.examples.table
     if model.estimator is not None:
-        if not is_estimator(model.estimator) or not is_classifier(model.estimator):
-            raise TypeError(f"estimator must be an instance of a classifier, not {model.estimator!r}.")
+        kind, is_right = ("regressor", is_regressor) if problem.classes is None else ("classifier", is_classifier)
+        if not is_estimator(model.estimator) or not is_right(model.estimator):
+            raise TypeError(f"estimator must be an instance of a {kind}, not {model.estimator!r}.")
         if problem.examples.weights is not None and not has_fit_parameter(model.estimator, "sample_weight"):
             raise ValueError(
                 f"{type(model.estimator).__name__} cannot be fitted with sample_weight, which sample_weight and "
@@ -126,7 +119,7 @@ def _make_learner(
         learner = EstimatorLearner(
             model.estimator,
             table,
-            task.labels,
+            task.outputs,
             importance=model.importance,
             needs_importances=model.adaptive_features,
             seed=seed,
@@ -136,12 +129,11 @@ def _make_learner(
     options = TreeOptions(
         max_depth=model.max_depth,
         min_samples_leaf=model.min_samples_leaf,
-        tie_label=task.tie_label,
         importance=model.importance,
         is_categorical=problem.is_categorical,
         seed=seed,
     )
-    return TreeLearner(mapper, table, task.labels, options, threads), TreeEnsemble(mapper)
+    return TreeLearner(mapper, table, task.outputs, options, threads), TreeEnsemble(mapper)
 
 
 def _is_same(one: Any, other: Any) -> bool:

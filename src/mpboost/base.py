@@ -1,21 +1,79 @@
 """What all estimators of the package have in common: how a fit begins, goes on, and leaves its mark."""
 
 import warnings
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Self
 
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from mpboost import _native
 from mpboost.assembly import assemble_run, check_continues
-from mpboost.boosting import BoostingRun
-from mpboost.callbacks import Callback, CallbackSupportMixin, ProgressBar, TimeLimit
+from mpboost.boosting import BoostingRun, boost
+from mpboost.callbacks import Callback, CallbackSupportMixin, ForwardToScikitLearn, ProgressBar, TimeLimit
+from mpboost.data import TrainingData, check_table, check_training_data, check_validation_data
+from mpboost.interrupts import warn_if_interrupted
 from mpboost.learners import is_estimator
-from mpboost.problem import BinaryProblem
+from mpboost.outputs import Outputs
+from mpboost.parallel import make_threads
+from mpboost.problem import Problem
+from mpboost.tasks import Task
 
 
 class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators."""
+
+    @abstractmethod
+    def _pose(self, data: TrainingData) -> Problem:
+        """Turn data into a problem."""
+
+    @abstractmethod
+    def _make_task(self, problem: Problem, seed: int) -> Task:
+        """Make the task of a run."""
+
+    @abstractmethod
+    def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+        """List the attributes that a run has made."""
+
+    @property
+    @abstractmethod
+    def _outputs(self) -> Outputs:
+        """What the fitted learners put out."""
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any]) -> Self:
+        callbacks = self._make_callbacks()
+        data = check_training_data(
+            self, X, y, sample_weight, categorical_features=self.categorical_features, max_bins=self.max_bins
+        )
+        problem = self._pose(data)
+        if any(part is not None for part in validation):
+            problem = problem.with_validation(*check_validation_data(self, data.known, *validation))
+        threads = make_threads(self.n_jobs)
+        run = self._open_run(problem, threads)
+        describe = partial(self._describe, problem=problem, known=data.known)
+        if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
+            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+            callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
+
+        boost(run, callbacks, threads)
+
+        self._publish(describe(run) | {"_run": run if self.warm_start else None})
+        warn_if_interrupted(run)
+        return self
+
+    def _total(self, X: Any) -> NDArray[Any]:
+        """Add up the outputs of all learners."""
+        check_is_fitted(self)
+        return self._ensemble.total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
+
+    def _staged_total(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Add up the outputs of the first, the first two, ... learners."""
+        check_is_fitted(self)
+        yield from self._ensemble.staged_total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
 
     def _make_callbacks(self) -> list[Callback]:
         for callback in self.callbacks or ():
@@ -28,7 +86,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
             callbacks.append(ProgressBar())
         return callbacks
 
-    def _open_run(self, problem: BinaryProblem, threads: _native.Threads) -> BoostingRun:
+    def _open_run(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
         """Begin a run, or take up the last one again."""
         run = getattr(self, "_run", None) if self.warm_start else None
         if run is None:
@@ -45,7 +103,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
             warnings.warn(
                 "This model cannot be continued and starts anew: its last fit was without warm_start=True or did not "
                 "end, or it comes from a pickle or a file.",
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _publish(self, fitted: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from mpboost.interrupts import Interrupts
 from mpboost.learners import Learner, TrainedLearner
 from mpboost.sampling import FeatureSampler, ObservationSampler, probabilities_from_logs
 from mpboost.stopping import StoppingRule
-from mpboost.tasks import BinaryTask
+from mpboost.tasks import State, Task
 from mpboost.validation import Validation
 
 
@@ -24,16 +24,19 @@ from mpboost.validation import Validation
 class Snapshot:
     """What a model is made of besides its learners, as it was after some iteration."""
 
-    votes: NDArray[np.int32]
-    in_patch_votes: NDArray[np.int32]
-    in_patch_counts: NDArray[np.int32]
+    task: State
     feature_probabilities: NDArray[np.float64]
     importance_sums: NDArray[np.float64]
 
     def copy_from(self, other: "Snapshot") -> None:
         """Overwrite in place: fresh memory for each of many copies would cost more than the copying."""
-        for name, array in vars(self).items():
-            np.copyto(array, getattr(other, name))
+        for name, array in other.task.items():
+            if self.task[name].dtype == array.dtype:
+                np.copyto(self.task[name], array)
+            else:  # counts that outgrew their type
+                self.task[name] = array.copy()
+        np.copyto(self.feature_probabilities, other.feature_probabilities)
+        np.copyto(self.importance_sums, other.importance_sums)
 
 
 @dataclass
@@ -47,7 +50,7 @@ class BoostingRun:
     n_estimators : int
         The most iterations that will be done.
     train_scores, oop_scores, validation_scores : list of float
-        Training, out-of-patch and validation accuracy after each iteration; the last one is empty without such data.
+        Training, out-of-patch and validation score after each iteration; the last one is empty without such data.
     rows, features : int64 arrays
         The last minipatch.
     stop_reason : str
@@ -56,7 +59,7 @@ class BoostingRun:
         Parameters of the estimator that the run was made with.
     """
 
-    task: BinaryTask
+    task: Task
     observation_sampler: ObservationSampler
     feature_sampler: FeatureSampler
     learner: Learner
@@ -106,14 +109,7 @@ class BoostingRun:
     @property
     def _current(self) -> Snapshot:
         # Views of arrays that the next iteration will change.
-        task = self.task
-        return Snapshot(
-            votes=task.votes,
-            in_patch_votes=task.in_patch_votes,
-            in_patch_counts=task.in_patch_counts,
-            feature_probabilities=self.feature_sampler.probabilities,
-            importance_sums=self._importance_sums,
-        )
+        return Snapshot(self.task.state, self.feature_sampler.probabilities, self._importance_sums)
 
     def stop(self, reason: str) -> None:
         """End the run after this iteration; the first reason counts."""
@@ -160,15 +156,16 @@ def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Thre
             t = run.iteration + 1
             with interrupts.allowed():
                 # 1. Sample a minipatch.
+                y = task.pose(t, threads)
                 R = task.complete(p.sample(t, threads), t, threads)
                 C = q.sample(t, threads)
                 # 2. Train a weak learner on the minipatch.
-                h = run.learner.train(t, R, C, p.weigh(R), threads)
+                h = run.learner.train(t, R, C, y, p.weigh(R), threads)
             # 3. Update outputs. The same pass over the rows yields the weights that p is made of, and the scores.
-            task.update(h.votes, R, threads)
+            task.update(h.outputs, R, threads)
             # 4. Update probability distributions.
             q.update(C, h.importances)
-            # 5. Out-of-patch accuracy.
+            # 5. Out-of-patch score.
             run.record(t, R, C, h, threads)
             with interrupts.allowed():
                 for callback in callbacks:

@@ -1,30 +1,30 @@
 """The classifier: scikit-learn's manners around the loop."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils.validation import check_is_fitted
 
+from mpboost.ballots import break_ties, count_votes, find_winners, share_votes
 from mpboost.base import MinipatchBooster
-from mpboost.boosting import boost
-from mpboost.callbacks import Callback, ForwardToScikitLearn
-from mpboost.data import check_table, check_training_data, check_validation_data
-from mpboost.fitted import describe_fit
-from mpboost.interrupts import warn_if_interrupted
+from mpboost.boosting import BoostingRun
+from mpboost.callbacks import Callback
+from mpboost.class_tasks import TASKS, Multiclass
+from mpboost.data import TrainingData
+from mpboost.fitted import describe_classifier
 from mpboost.learners import Importance
-from mpboost.parallel import make_threads
+from mpboost.outputs import ClassVotes, Colours, Outputs, Signs
 from mpboost.parameters import CLASSIFIER_CONSTRAINTS
-from mpboost.problem import pose_problem
-from mpboost.sampling import Size
-from mpboost.tasks import Weighting
+from mpboost.problem import Problem, pose_classes
+from mpboost.sampling import CLASSIFIER_SIZES, PatchSizes, Size
+from mpboost.tasks import BinaryTask, Task, Weighting
 
 
 class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
-    """Minipatch boosting for two classes.
+    """Minipatch boosting for two classes or many.
 
     Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets it vote
     on all rows. Rows that the ensemble gets wrong are drawn more often from then on (probabilities p), and so are
@@ -39,15 +39,23 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         The most iterations.
     max_samples : int, float, "sqrt" or "auto", default="auto"
         Rows in a minipatch: a number, a share, the square root, or a tenth of the rows, but at least 500, at most 5000
-        and never more than half of them.
+        and never more than half of them. Where rows have weights, a heavy one counts for several.
     max_features : int, float, "sqrt" or "auto", default="auto"
-        Features in a minipatch: a number, a share, the square root, or a tenth of the features, but at least their
-        square root and 8, and at most 100.
+        Features in a minipatch: a number, a share, the square root, or a fifth of the features, but at least 8 and at
+        most 100.
     weighting : {"exponential", "logistic", "hard_exponential", "hard_logistic"}, default="logistic"
         How the probability of a row follows from the votes on it. The hard ones depend on their sign alone.
     learning_rate : float, default=0.03
         Weight of a vote in the weighting. Small values make p follow the votes more slowly, which is what noisy labels
         need. 1 is the paper's.
+    multiclass : {"margin", "m2", "mh", "oc"}, default="margin"
+        How rows of more than two classes are weighted; with two classes all are the same. "margin" takes the weighting
+        of the votes for the right class minus the most votes for another, "m2" the sum of it over all other classes
+        (AdaBoost.M2), "mh" the sum over one-against-rest votes (AdaBoost.MH). In "oc" each learner tells two halves
+        of the classes apart, drawn anew each time, and votes for all classes of a half (AdaBoost.OC). "margin" is the
+        fastest and about as accurate as any. "m2" may gain a little where a class is confused with several others.
+        "oc" lets weak learners that know only two classes vote on many, and has the fastest training trees but the
+        slowest prediction. "mh" is there for comparison.
     feature_momentum : float, default=0.5
         How far q moves towards the importances that a learner found, between 0 and 1.
     feature_exploration : float, default=0.0
@@ -93,7 +101,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
 
     Attributes
     ----------
-    classes_ : array of shape (2,)
+    classes_ : array of shape (n_classes,)
         The labels, sorted.
     n_features_in_ : int
         Number of features seen in fit.
@@ -111,7 +119,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         Out-of-patch and training accuracy after each iteration.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
         Accuracy on ``X_val``, of the model and after each iteration, if there was such data.
-    oop_decision_function_ : array of shape (n_samples,)
+    oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
         For each row, the decision function of the learners that never saw it; NaN for rows of weight 0.
     observation_probabilities_ : array of shape (n_samples,)
         p: where the hard rows are.
@@ -141,6 +149,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_CONSTRAINTS
+    _auto_sizes: ClassVar[PatchSizes] = CLASSIFIER_SIZES
 
     def __init__(
         self,
@@ -151,6 +160,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         max_features: Size = "auto",
         weighting: Weighting = "logistic",
         learning_rate: float = 0.03,
+        multiclass: Multiclass = "margin",
         feature_momentum: float = 0.5,
         feature_exploration: float = 0.0,
         adaptive_observations: bool = True,
@@ -176,6 +186,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         self.max_features = max_features
         self.weighting = weighting
         self.learning_rate = learning_rate
+        self.multiclass = multiclass
         self.feature_momentum = feature_momentum
         self.feature_exploration = feature_exploration
         self.adaptive_observations = adaptive_observations
@@ -213,7 +224,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Numbers, infinite ones too, and categories; NaN, None and null are missing values.
         y : array-like of shape (n_samples,)
-            Labels of two classes.
+            Labels of two classes or more.
         sample_weight : array-like of shape (n_samples,), default=None
             What rows weigh: in how often they are drawn, in training, and in the scores. Rows of weight 0 are as
             good as absent.
@@ -229,31 +240,13 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         self : MPBoostClassifier
             The fitted model.
         """
-        callbacks = self._make_callbacks()
-        data = check_training_data(
-            self, X, y, sample_weight, categorical_features=self.categorical_features, max_bins=self.max_bins
-        )
-        problem = pose_problem(data, self.class_weight)
-        validation = X_val, y_val, sample_weight_val
-        if any(part is not None for part in validation):
-            problem = problem.with_validation(*check_validation_data(self, data.known, *validation))
-        threads = make_threads(self.n_jobs)
-        run = self._open_run(problem, threads)
-        describe = partial(describe_fit, problem=problem, known=data.known, learning_rate=self.learning_rate)
-        if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
-            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-            callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
-
-        boost(run, callbacks, threads)
-
-        self._publish(describe(run) | {"_run": run if self.warm_start else None})
-        warn_if_interrupted(run)
-        return self
+        return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Sum the votes of all learners, times the learning rate that they were trained with.
 
-        At a tie the class of more weight in training gets half a vote, so that the sign is always that of ``predict``.
+        At a tie the class of most weight in training is set half a vote apart, so that the decision is always that of
+        ``predict``.
 
         Parameters
         ----------
@@ -262,13 +255,13 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
 
         Returns
         -------
-        decision : array of shape (n_samples,)
-            Positive for ``classes_[1]``, negative for ``classes_[0]``.
+        decision : array of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes positive for ``classes_[1]``, negative for ``classes_[0]``. Of more, a column for each.
         """
         return self._weigh(self._vote(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row: the one with more votes, and at a tie the one of more weight in training.
+        """Predict the class of each row: the one with the most votes, at a tie the one of most weight in training.
 
         Parameters
         ----------
@@ -292,11 +285,10 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
 
         Returns
         -------
-        probabilities : array of shape (n_samples, 2)
-            In the order of ``classes_``; rows sum to 1. The class that ``predict`` gives is the more probable one.
+        probabilities : array of shape (n_samples, n_classes)
+            In the order of ``classes_``; rows sum to 1. The class that ``predict`` gives is the most probable one.
         """
-        votes = self._vote(X)
-        return _as_two_columns(self._calibration.predict(votes, len(self._ensemble), self._tie_label))
+        return self._calibrate(self._vote(X))
 
     def predict_vote_share(self, X: Any) -> NDArray[np.float64]:
         """Give the share of votes for each class, as it is.
@@ -308,11 +300,10 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
 
         Returns
         -------
-        shares : array of shape (n_samples, 2)
+        shares : array of shape (n_samples, n_classes)
             In the order of ``classes_``; rows sum to 1.
         """
-        votes = self._vote(X)
-        return _as_two_columns(0.5 + 0.5 * votes / len(self._ensemble))
+        return share_votes(self._vote(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Give the decision function of the first, the first two, ... learners.
@@ -324,7 +315,7 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
 
         Yields
         ------
-        decision : array of shape (n_samples,)
+        decision : array of shape (n_samples,) or (n_samples, n_classes)
             As ``decision_function``, for one more learner each time.
         """
         for votes in self._staged_vote(X):
@@ -356,31 +347,52 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
 
         Yields
         ------
-        probabilities : array of shape (n_samples, 2)
+        probabilities : array of shape (n_samples, n_classes)
             As ``predict_proba``, for one more learner each time.
         """
-        for n_learners, votes in enumerate(self._staged_vote(X), start=1):
-            yield _as_two_columns(self._calibration.predict(votes, n_learners, self._tie_label))
+        for votes in self._staged_vote(X):
+            yield self._calibrate(votes)
 
     def _vote(self, X: Any) -> NDArray[np.int32]:
-        check_is_fitted(self)
-        return self._ensemble.vote(check_table(self, X), make_threads(self.n_jobs))
+        return count_votes(self._total(X), len(self._ensemble))
 
     def _staged_vote(self, X: Any) -> Iterator[NDArray[np.int32]]:
-        check_is_fitted(self)
-        yield from self._ensemble.staged_vote(check_table(self, X), make_threads(self.n_jobs))
+        for n_learners, totals in enumerate(self._staged_total(X), start=1):
+            yield count_votes(totals, n_learners)
 
     def _weigh(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
-        return self._vote_weight * np.where(votes == 0, 0.5 * self._tie_label, votes)
+        broken, _ = break_ties(votes, self._ranks)
+        return self._vote_weight * (broken if len(self.classes_) > 2 else broken[:, 1] - broken[:, 0])
 
     def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
-        return self.classes_[(self._weigh(votes) > 0).astype(np.intp)]
+        return self.classes_[find_winners(votes, self._ranks)]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+    def _calibrate(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
+        return self._calibration.predict(*break_ties(votes, self._ranks))
 
+    def _pose(self, data: TrainingData) -> Problem:
+        return pose_classes(data, self.class_weight)
 
-def _as_two_columns(positive: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.column_stack([1.0 - positive, positive])
+    def _make_task(self, problem: Problem, seed: int) -> Task:
+        assert problem.classes is not None
+        n_classes = len(problem.classes)
+        make: Callable[..., Task] = (
+            BinaryTask if n_classes == 2 else partial(TASKS[self.multiclass], n_classes=n_classes)
+        )
+        return make(
+            problem.examples.labels,
+            weighting=self.weighting,
+            learning_rate=self.learning_rate,
+            adaptive=self.adaptive_observations,
+            seed=seed,
+            sample_weights=problem.examples.weights,
+        )
+
+    def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+        return describe_classifier(run, problem, known, self.learning_rate)
+
+    @property
+    def _outputs(self) -> Outputs:
+        if hasattr(self, "_colours"):
+            return Colours(self._colours, len(self.classes_))
+        return Signs() if len(self.classes_) == 2 else ClassVotes(self._ranks)

@@ -1,4 +1,4 @@
-"""Binned data of a fit: the columns of one tree at a time, and its votes on all rows."""
+"""Binned data of a fit: the columns of one tree at a time, and what it puts out for all rows."""
 
 from typing import Any, Protocol
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
+from mpboost.outputs import Outputs
 
 
 class BinnedData(Protocol):
@@ -21,8 +22,8 @@ class BinnedData(Protocol):
     def rename(self, tree: _native.Tree, features: NDArray[np.int64]) -> _native.Tree:
         """Express a tree over fetched columns in terms of the table."""
 
-    def vote(self, tree: _native.Tree, votes: NDArray[np.int8], threads: _native.Threads) -> None:
-        """Write the votes, -1 or +1, of a tree over the table."""
+    def apply(self, tree: _native.Tree, outputs: Outputs, out: NDArray[Any], threads: _native.Threads) -> None:
+        """Write the outputs of a tree over the table."""
 
     def equals(self, other: Any) -> bool:
         """Tell whether all bins are the same."""
@@ -45,9 +46,9 @@ class DenseData:
         """Return the tree as it is."""
         return tree
 
-    def vote(self, tree: _native.Tree, votes: NDArray[np.int8], threads: _native.Threads) -> None:
-        """Write the votes, -1 or +1, of a tree over the table."""
-        tree.apply_votes(self._columns, votes, threads)
+    def apply(self, tree: _native.Tree, outputs: Outputs, out: NDArray[Any], threads: _native.Threads) -> None:
+        """Write the outputs of a tree over the table."""
+        outputs.apply(tree, self._columns, out, threads)
 
     def equals(self, other: Any) -> bool:
         """Tell whether all bins are the same."""
@@ -75,10 +76,10 @@ class SparseData:
         """Express a tree over fetched columns in terms of the table."""
         return tree.with_features(features)
 
-    def vote(self, tree: _native.Tree, votes: NDArray[np.int8], threads: _native.Threads) -> None:
-        """Write the votes, -1 or +1, of a tree over the table."""
+    def apply(self, tree: _native.Tree, outputs: Outputs, out: NDArray[Any], threads: _native.Threads) -> None:
+        """Write the outputs of a tree over the table."""
         columns, _ = self.fetch(tree.features, threads)
-        tree.narrow().apply_votes(columns, votes, threads)
+        outputs.apply(tree.narrow(), columns, out, threads)
 
     def equals(self, other: Any) -> bool:
         """Tell whether all bins are the same."""

@@ -13,12 +13,19 @@ import numpy as np
 from narwhals import Series
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.base import is_regressor
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
 
 from mpboost.categories import Categories, Factors, as_keys, find_categorical, learn_categories
 from mpboost.sources import WIDE_TYPES, Source, read_source, refuse_lazy
 from mpboost.tables import ColumnTable, Table
+
+#: The largest number to predict.
+MAX_VALUE = 1e100
+
+#: Classes are coded in 16 bits.
+MAX_CLASSES = 65_535
 
 
 @contextmanager
@@ -75,7 +82,7 @@ def check_training_data(
     is_categorical = find_categorical(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
     if has_categories and is_categorical is None:  # none after all: read X as prediction will
         source = read_source(shell, X, reset=True, has_categories=False)
-    y = _check_labels(shell, y)
+    y = _check_targets(shell, y)
     check_consistent_length(source, y)
     weights = _check_weights(sample_weight, y)
     rows = None if weights is None else weights > 0
@@ -115,34 +122,49 @@ def check_validation_data(
     shell = copy.copy(estimator)
     vars(shell).update(known)
     table = check_table(shell, X)
-    y = _check_labels(shell, y)
+    y = _check_targets(shell, y)
     check_consistent_length(range(table.n_rows), y)
     return table, y, _check_weights(sample_weight, y)
 
 
-def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int8]]:
-    """Find the two classes, sorted, and code the labels as -1 and +1.
+def find_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """Find the classes, sorted.
 
     Examples
     --------
     >>> import numpy as np
-    >>> encode_labels(np.array(["no", "yes", "no"]))
-    (array(['no', 'yes'], dtype='<U3'), array([-1,  1, -1], dtype=int8))
+    >>> find_classes(np.array(["no", "yes", "no"]))
+    array(['no', 'yes'], dtype='<U3')
     """
     distinct = _find_distinct(y)
-    check_classification_targets(distinct)
+    check_classification_targets(np.repeat(distinct, 2))  # which takes labels that all differ for numbers
     classes = np.unique(distinct)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {type_of_target(classes)}, with "
-            f"{len(classes)} classes; wrap the model in sklearn.multiclass.OneVsRestClassifier."
-        )
     if len(classes) < 2:
         raise ValueError(
             f"The classifier needs two classes to learn from, but y has only one class: {classes.tolist()[0]!r}. (Rows "
             "of weight 0 do not count.)"
         )
-    return classes, np.where(y == classes[1], 1, -1).astype(np.int8)
+    if len(classes) > MAX_CLASSES:
+        raise ValueError(
+            f"y has {len(classes)} classes, but {MAX_CLASSES} are the most; to predict numbers use MPBoostRegressor."
+        )
+    return classes
+
+
+def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Code labels: two classes as -1 and +1, more of them as 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encode_labels(np.array(["no", "yes", "no"]), np.array(["no", "yes"]))
+    array([-1,  1, -1], dtype=int8)
+    >>> encode_labels(np.array([5, 7, 6]), np.array([5, 6, 7]))
+    array([0, 2, 1], dtype=uint16)
+    """
+    if len(classes) == 2:
+        return np.where(y == classes[1], 1, -1).astype(np.int8)
+    return np.searchsorted(classes, y).astype(np.uint16)
 
 
 def _find_distinct(values: NDArray[Any]) -> NDArray[Any]:
@@ -182,10 +204,21 @@ def _encode(
     return ColumnTable(columns, [None if each is None else each.n_codes for each in categories]), categories
 
 
-def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
+def _check_targets(estimator: Any, y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = _as_array(y, "y")
+    return _check_values(estimator, y) if is_regressor(estimator) else _check_labels(estimator, y)
+
+
+def _check_values(estimator: Any, y: Any) -> NDArray[np.float64]:
+    y = np.asarray(_check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
+    if len(y) and np.abs(y).max() > MAX_VALUE:
+        raise ValueError(f"y has numbers beyond {MAX_VALUE:g}, whose squares are no longer numbers: scale them down.")
+    return y
+
+
+def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
     if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # strings of any length, which scikit-learn cannot read
         y = y.astype(object)
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":

@@ -1,4 +1,4 @@
-"""The fitted learners, and their votes on new data."""
+"""The fitted learners, and what they put out for new data."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol, Self
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.columns import make_binned_data
 from mpboost.learners import ColumnModel
+from mpboost.outputs import Outputs
 from mpboost.tables import SparseTable, Table
 
 #: Cells that are binned at a time when predicting, but for a least number of rows: bounds the memory for the codes.
@@ -40,14 +41,28 @@ class Ensemble(Protocol):
     def first(self, n_learners: int) -> Self:
         """Make an ensemble of the first learners."""
 
-    def vote(self, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
-        """Sum the votes, -1 or +1, of all learners."""
+    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+        """Add up the outputs of all learners."""
 
-    def staged_vote(self, table: Table, threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
-        """Sum the votes of the first, the first two, ... learners."""
+    def staged_total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Add up the outputs of the first, the first two, ... learners."""
 
 
-class TreeEnsemble:
+class _Stages:
+    def staged_total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Add up the outputs of the first, the first two, ... learners."""
+        total = outputs.make_totals(table.n_rows)
+        for index, out in enumerate(self._each(table, outputs, threads)):
+            total = total.copy()  # the last one is the user's
+            outputs.add(index, out, total)
+            yield total
+
+    def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Give the outputs of one learner after the other; only valid until the next one."""
+        raise NotImplementedError
+
+
+class TreeEnsemble(_Stages):
     """Native trees and the bins that they were grown on."""
 
     def __init__(self, mapper: _native.BinMapper, forest: _native.Forest | None = None):
@@ -65,26 +80,25 @@ class TreeEnsemble:
         """Make an ensemble of the first learners."""
         return type(self)(self.mapper, self.forest.first(n_learners))
 
-    def vote(self, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
-        """Sum the votes, -1 or +1, of all learners."""
-        total = np.zeros(table.n_rows, dtype=np.int32)
+    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+        """Add up the outputs of all learners."""
+        total = outputs.make_totals(table.n_rows)
         forest, features = self.forest, np.arange(table.n_columns)
         if isinstance(table, SparseTable):  # of which only the columns that trees use are filled in
             forest, features = self.forest.narrow(), self.forest.features
         n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, len(features)))
         for k, batch in enumerate(table.split_rows(n_batch)):
             columns, _ = make_binned_data(batch.bin(self.mapper, threads)).fetch(features, threads)
-            forest.add_votes(columns, 0, len(self), total[k * n_batch : (k + 1) * n_batch], threads)
+            outputs.add_forest(forest, columns, total[k * n_batch : (k + 1) * n_batch], threads)
         return total
 
-    def staged_vote(self, table: Table, threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
-        """Sum the votes of the first, the first two, ... learners."""
+    def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Give the outputs of one learner after the other; only valid until the next one."""
         data = make_binned_data(table.bin(self.mapper, threads))
-        total, votes = np.zeros(table.n_rows, dtype=np.int32), np.empty(table.n_rows, dtype=np.int8)
-        for stage in range(len(self)):
-            data.vote(self.forest.tree(stage), votes, threads)
-            total = total + votes
-            yield total
+        out = np.empty(table.n_rows, dtype=outputs.dtype)
+        for index in range(len(self)):
+            data.apply(self.forest.tree(index), outputs, out, threads)
+            yield out
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -107,8 +121,8 @@ class TreeEnsemble:
         )
 
 
-class EstimatorEnsemble:
-    """Scikit-learn classifiers, each with its columns."""
+class EstimatorEnsemble(_Stages):
+    """Scikit-learn estimators, each with its columns."""
 
     def __init__(self, models: list[ColumnModel] | None = None):
         self.models = [] if models is None else models
@@ -124,16 +138,14 @@ class EstimatorEnsemble:
         """Make an ensemble of the first learners."""
         return type(self)(self.models[:n_learners])
 
-    def vote(self, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
-        """Sum the votes, -1 or +1, of all learners."""
-        total = np.zeros(table.n_rows, dtype=np.int32)
-        for model in self.models:
-            total += model.vote(table)
+    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+        """Add up the outputs of all learners."""
+        total = outputs.make_totals(table.n_rows)
+        for index, out in enumerate(self._each(table, outputs, threads)):
+            outputs.add(index, out, total)
         return total
 
-    def staged_vote(self, table: Table, threads: _native.Threads) -> Iterator[NDArray[np.int32]]:
-        """Sum the votes of the first, the first two, ... learners."""
-        total = np.zeros(table.n_rows, dtype=np.int32)
+    def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Give the outputs of one learner after the other."""
         for model in self.models:
-            total = total + model.vote(table)
-            yield total
+            yield model.apply(table, outputs)

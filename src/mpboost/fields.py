@@ -32,7 +32,6 @@ SHARE = Rule(lambda values: np.all((values >= 0) & (values <= ONE)), "must be be
 SCORE = Rule(
     lambda values: np.all((values >= 0) & (values <= ONE) | np.isnan(values)), "must be between 0 and 1, or NaN"
 )
-POSITIVE = Rule(lambda value: 0 < value < float("inf"), "must be positive")
 ASCENDING = Rule(lambda values: all(low < high for low, high in pairwise(values)), "must ascend")
 
 
@@ -168,6 +167,16 @@ class Array:
         if self.rule and not self.rule.holds(array):
             refuse(name, self.rule.wording)
         return array.copy()
+
+
+class Decisions(Array):
+    """An array with a row for each sample and a column for each class; of two classes, one column without that axis."""
+
+    def read(self, parts: Parts, name: str) -> NDArray[Any]:
+        """Take a value out of the parts, or refuse it."""
+        samples, classes = self.shape
+        shape = (samples,) if parts.sizes[str(classes)] == 2 else self.shape
+        return Array(self.dtype, *shape, rule=self.rule).read(parts, name)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Weak learners: how one is trained on a minipatch, and its votes on all rows."""
+"""Weak learners: how one is trained on a minipatch, and what it puts out for all rows."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -10,6 +10,7 @@ from sklearn.inspection import permutation_importance
 
 from mpboost import _native
 from mpboost.columns import BinnedData, make_binned_data
+from mpboost.outputs import Outputs
 from mpboost.tables import SparseTable, Table
 
 Importance = Literal["impurity", "permutation"]
@@ -23,22 +24,22 @@ class TrainedLearner:
     ----------
     model : object
         What the ensemble keeps of it.
-    votes : int8 array of shape (n_samples,)
-        -1 or +1 for each row of the training data. Only valid until the next learner is trained.
+    outputs : array of shape (n_samples,)
+        Votes or values for the rows of the training data. Only valid until the next learner is trained.
     importances : float64 array
         Of the features of the minipatch, in their order: they sum to 1 or are all zero.
     """
 
     model: Any
-    votes: NDArray[np.int8]
+    outputs: NDArray[Any]
     importances: NDArray[np.float64]
 
 
-class Voter(Protocol):
-    """A table that learners can vote on."""
+class Judge(Protocol):
+    """A table that learners can be applied to."""
 
-    def vote(self, model: Any, threads: _native.Threads) -> NDArray[np.int8]:
-        """Vote -1 or +1 for each row; only valid until the next call."""
+    def apply(self, model: Any, threads: _native.Threads) -> NDArray[Any]:
+        """Give the outputs for each row; only valid until the next call."""
 
     def equals(self, other: Any) -> bool:
         """Tell whether the other table is the same, as far as learners see it."""
@@ -52,16 +53,17 @@ class Learner(Protocol):
         iteration: int,
         rows: NDArray[np.int64],
         features: NDArray[np.int64],
+        labels: NDArray[Any],
         weights: NDArray[np.float64] | None,
         threads: _native.Threads,
     ) -> TrainedLearner:
-        """Train on a minipatch, whose rows may have weights, and vote on all rows."""
+        """Train on a minipatch, whose rows may have weights, with the labels of all rows; apply it to all rows."""
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Tell whether this is the table that the learner was made with, as far as it can see."""
 
-    def open(self, table: Table, threads: _native.Threads) -> Voter:
-        """Make another table, of the same features, ready to be voted on."""
+    def open(self, table: Table, threads: _native.Threads) -> Judge:
+        """Make another table, of the same features, ready to be applied to."""
 
 
 @dataclass
@@ -70,7 +72,6 @@ class TreeOptions:
 
     max_depth: int | None
     min_samples_leaf: int
-    tie_label: int
     importance: Importance
     is_categorical: NDArray[np.bool_] | None
     seed: int
@@ -83,109 +84,107 @@ class TreeLearner:
         self,
         mapper: _native.BinMapper,
         table: Table,
-        labels: NDArray[np.int8],
+        outputs: Outputs,
         options: TreeOptions,
         threads: _native.Threads,
     ):
         self._mapper = mapper
         self._data = make_binned_data(table.bin(mapper, threads))
-        self._labels = labels
+        self._outputs = outputs
         self._options = options
-        self._grower = _native.TreeGrower(options.max_depth or 0, options.min_samples_leaf, options.tie_label)
-        self._votes = np.empty(table.n_rows, dtype=np.int8)
+        self._grower = outputs.make_grower(options.max_depth or 0, options.min_samples_leaf)
+        self._out = np.empty(table.n_rows, dtype=outputs.dtype)
 
     def train(
         self,
         iteration: int,
         rows: NDArray[np.int64],
         features: NDArray[np.int64],
+        labels: NDArray[Any],
         weights: NDArray[np.float64] | None,
         threads: _native.Threads,
     ) -> TrainedLearner:
-        """Train on a minipatch, whose rows may have weights, and vote on all rows."""
+        """Train on a minipatch, whose rows may have weights, with the labels of all rows; apply it to all rows."""
         columns, places = self._data.fetch(features, threads)
-        grown = self._grower.grow(columns, rows, places, self._labels, weights, self._options.is_categorical)
+        grown = self._grower.grow(columns, rows, places, labels, weights, self._options.is_categorical)
         tree = grown.tree
-        tree.apply_votes(columns, self._votes, threads)
+        self._outputs.apply(tree, columns, self._out, threads)
         importances = grown.importances
         if self._options.importance == "permutation":
             importances = _normalise(
                 _native.permutation_importances(
-                    tree, columns, rows, places, self._labels, self._options.seed, iteration, weights
+                    tree, columns, rows, places, labels, self._options.seed, iteration, weights
                 )
             )
-        return TrainedLearner(self._data.rename(tree, features), self._votes, importances)
+        return TrainedLearner(self._data.rename(tree, features), self._out, importances)
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Tell whether the table has the same bins."""
         return self._data.equals(make_binned_data(table.bin(self._mapper, threads)))
 
-    def open(self, table: Table, threads: _native.Threads) -> Voter:
+    def open(self, table: Table, threads: _native.Threads) -> Judge:
         """Bin another table."""
-        return TreeVoter(make_binned_data(table.bin(self._mapper, threads)))
+        return TreeJudge(make_binned_data(table.bin(self._mapper, threads)), self._outputs)
 
 
-class TreeVoter:
-    """Binned data that trees vote on."""
+class TreeJudge:
+    """Binned data that trees are applied to."""
 
-    def __init__(self, data: BinnedData):
+    def __init__(self, data: BinnedData, outputs: Outputs):
         self._data = data
-        self._votes = np.empty(data.n_rows, dtype=np.int8)
+        self._outputs = outputs
+        self._out = np.empty(data.n_rows, dtype=outputs.dtype)
 
-    def vote(self, model: _native.Tree, threads: _native.Threads) -> NDArray[np.int8]:
-        """Vote -1 or +1 for each row; only valid until the next call."""
-        self._data.vote(model, self._votes, threads)
-        return self._votes
+    def apply(self, model: _native.Tree, threads: _native.Threads) -> NDArray[Any]:
+        """Give the outputs for each row; only valid until the next call."""
+        self._data.apply(model, self._outputs, self._out, threads)
+        return self._out
 
     def equals(self, other: Any) -> bool:
         """Tell whether all bins are the same."""
-        return isinstance(other, TreeVoter) and self._data.equals(other._data)
+        return isinstance(other, TreeJudge) and self._data.equals(other._data)
 
 
 @dataclass
 class ColumnModel:
-    """A fitted scikit-learn classifier and the columns that it was fitted on; None stands for a constant vote."""
+    """A fitted scikit-learn estimator and the columns that it was fitted on; None stands for a constant output."""
 
     estimator: Any
     features: NDArray[np.int64]
-    constant: int = 0
+    constant: float = 0
 
-    def vote(self, table: Table) -> NDArray[np.int8]:
-        """Vote -1 or +1 for each row."""
+    def apply(self, table: Table, outputs: Outputs) -> NDArray[Any]:
+        """Give the outputs for each row."""
         if self.estimator is None:
-            return np.full(table.n_rows, self.constant, dtype=np.int8)
-        votes = np.asarray(self.estimator.predict(table.to_array(features=self.features)))
-        if not np.isin(votes, (-1, 1)).all():
-            name = type(self.estimator).__name__
-            raise ValueError(
-                f"{name} was trained on the labels -1 and 1 but predicts others; use another weak learner."
-            )
-        return votes.astype(np.int8)
+            return np.full(table.n_rows, self.constant, dtype=outputs.dtype)
+        predictions = self.estimator.predict(table.to_array(features=self.features))
+        return outputs.check(predictions, type(self.estimator).__name__)
 
 
 @dataclass
-class TableVoter:
-    """A table that scikit-learn classifiers vote on."""
+class TableJudge:
+    """A table that scikit-learn estimators are applied to."""
 
     table: Table
+    outputs: Outputs
 
-    def vote(self, model: ColumnModel, threads: _native.Threads) -> NDArray[np.int8]:
-        """Vote -1 or +1 for each row."""
-        return model.vote(self.table)
+    def apply(self, model: ColumnModel, threads: _native.Threads) -> NDArray[Any]:
+        """Give the outputs for each row."""
+        return model.apply(self.table, self.outputs)
 
     def equals(self, other: Any) -> bool:
         """Tell whether all values are the same."""
-        return isinstance(other, TableVoter) and _have_same_values(self.table, other.table)
+        return isinstance(other, TableJudge) and _have_same_values(self.table, other.table)
 
 
 class EstimatorLearner:
-    """Any scikit-learn classifier on the columns as they are, categories as their codes."""
+    """Any scikit-learn estimator on the columns as they are, categories as their codes."""
 
     def __init__(
         self,
         estimator: Any,
         table: Table,
-        labels: NDArray[np.int8],
+        outputs: Outputs,
         *,
         importance: Importance,
         needs_importances: bool,
@@ -193,7 +192,7 @@ class EstimatorLearner:
     ):
         self._estimator = clone(estimator)
         self._table = table
-        self._labels = labels
+        self._outputs = outputs
         self._importance = importance
         self._needs_importances = needs_importances
         self._seed = seed
@@ -203,33 +202,32 @@ class EstimatorLearner:
         iteration: int,
         rows: NDArray[np.int64],
         features: NDArray[np.int64],
+        labels: NDArray[Any],
         weights: NDArray[np.float64] | None,
         threads: _native.Threads,
     ) -> TrainedLearner:
-        """Train on a minipatch, whose rows may have weights, and vote on all rows."""
-        X, y = self._table.to_array(rows, features), self._labels[rows]
+        """Train on a minipatch, whose rows may have weights, with the labels of all rows; apply it to all rows."""
+        X, y = self._table.to_array(rows, features), labels[rows]
         importances = np.zeros(len(features))
         if y.min() == y.max():
-            model = ColumnModel(None, features, int(y[0]))
+            model = ColumnModel(None, features, y[0].item())
         else:
             seed = int(np.random.SeedSequence([self._seed, iteration]).generate_state(1)[0] >> 1)
             weighted = {} if weights is None else {"sample_weight": weights}
             model = ColumnModel(_seeded_clone(self._estimator, seed).fit(X, y, **weighted), features)
             if self._needs_importances:
                 importances = _normalise(self._measure_importances(model.estimator, X, y, seed))
-        return TrainedLearner(model, model.vote(self._table), importances)
+        return TrainedLearner(model, model.apply(self._table, self._outputs), importances)
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Tell whether the table has the same values."""
         return _have_same_values(self._table, table)
 
-    def open(self, table: Table, threads: _native.Threads) -> Voter:
+    def open(self, table: Table, threads: _native.Threads) -> Judge:
         """Take another table as it is."""
-        return TableVoter(table)
+        return TableJudge(table, self._outputs)
 
-    def _measure_importances(
-        self, estimator: Any, X: NDArray[Any], y: NDArray[np.int8], seed: int
-    ) -> NDArray[np.float64]:
+    def _measure_importances(self, estimator: Any, X: NDArray[Any], y: NDArray[Any], seed: int) -> NDArray[np.float64]:
         if self._importance == "permutation":
             result = permutation_importance(estimator, X, y, n_repeats=1, random_state=seed)
             return np.asarray(result.importances_mean, dtype=np.float64)

@@ -5,7 +5,10 @@ from typing import Any
 
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
+#: With larger ones the weighting would overflow.
+MAX_LEARNING_RATE = 1e6
+
+COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"]), None],
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
     "max_samples": [
@@ -18,8 +21,6 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
         Interval(Real, 0.0, 1.0, closed="right"),
         StrOptions({"sqrt", "auto"}),
     ],
-    "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
-    "learning_rate": [Interval(Real, 0.0, 1e6, closed="right")],
     "feature_momentum": [Interval(Real, 0.0, 1.0, closed="both")],
     "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
     "adaptive_observations": ["boolean"],
@@ -29,7 +30,6 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
     "max_bins": [Interval(Integral, 2, 255, closed="both")],
     "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-    "class_weight": [dict, StrOptions({"balanced"}), None],
     "stopping": [StrOptions({"patience", "paper"}), None],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
@@ -38,4 +38,16 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose"],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
+}
+
+CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = COMMON_CONSTRAINTS | {
+    "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
+    "learning_rate": [Interval(Real, 0.0, MAX_LEARNING_RATE, closed="right")],
+    "multiclass": [StrOptions({"margin", "m2", "mh", "oc"})],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+}
+
+REGRESSOR_CONSTRAINTS: dict[str, list[Any]] = COMMON_CONSTRAINTS | {
+    "weighting": [StrOptions({"linear", "square", "exponential", "threshold"})],
+    "observation_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
 }

@@ -15,14 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from mpboost.calibration import VoteCalibration
 from mpboost.classifier import MPBoostClassifier
 from mpboost.container import Arrays, ModelFileError, read_container, write_container
+from mpboost.data import MAX_VALUE
 from mpboost.ensemble import TreeEnsemble
 from mpboost.fields import (
     FINITE,
     FINITE_OR_NAN,
-    POSITIVE,
+    ONE,
     SCORE,
     SHARE,
     Array,
+    Decisions,
     Field,
     Labels,
     Lists,
@@ -34,42 +36,70 @@ from mpboost.fields import (
     Strings,
     refuse,
 )
+from mpboost.outputs import ClassVotes
+from mpboost.parameters import MAX_LEARNING_RATE
+from mpboost.regressor import MPBoostRegressor
 
-TREES = State(
-    TreeEnsemble,
-    edges=Array("float64", "n_edges"),
-    edge_offsets=Array("int64", "n_features+1"),
-    splits=Array("uint8", "n_split_bytes"),
-    category_sets=Array("uint8", "n_category_bytes"),
-    leaf_values=Array("float64", "n_leaves", rule=FINITE),
-    split_offsets=Array("int64", "n_trees+1"),
+AT_MOST_ONE = Rule(lambda values: np.all(values <= ONE), "must be at most 1")
+AT_MOST_ONE_OR_NAN = Rule(lambda values: not np.any(values > ONE), "must be at most 1, or NaN")
+PERMUTATION = Rule(lambda ranks: np.array_equal(np.sort(ranks), np.arange(len(ranks))), "must be a permutation")
+SIGNS = Rule(lambda values: np.all((values == 1) | (values == -1)), "must be -1 or 1")
+VOTE_WEIGHT = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be positive, at most {MAX_LEARNING_RATE:g}")
+#: Means of numbers that may be predicted, which rounding may carry a little beyond them.
+PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"must be at most {MAX_VALUE:g} in size")
+
+#: Attributes that all fits leave, in an order in which sizes are stated before they limit others.
+FEATURES = (
+    Field("n_features_in_", Scalar(int, size="n_features")),
+    Field("feature_names_in_", Strings("n_features"), optional=True),
+    Field("is_categorical_", Array("bool", "n_features"), optional=True),
+    Field("categories_", Lists("n_features"), optional=True),
+    Field("has_other_category_", Array("bool", "n_features"), optional=True),
 )
 
-#: The attributes that a fit leaves, in an order in which sizes are stated before they limit others.
-FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
-    MPBoostClassifier: (
-        Field("n_features_in_", Scalar(int, size="n_features")),
-        Field("feature_names_in_", Strings("n_features"), optional=True),
-        Field("is_categorical_", Array("bool", "n_features"), optional=True),
-        Field("categories_", Lists("n_features"), optional=True),
-        Field("has_other_category_", Array("bool", "n_features"), optional=True),
-        Field("classes_", Labels(2)),
+
+def _list_run_fields(score: Rule, validation_score: Rule, leaf_value: Rule) -> tuple[Field, ...]:
+    trees = State(
+        TreeEnsemble,
+        edges=Array("float64", "n_edges"),
+        edge_offsets=Array("int64", "n_features+1"),
+        splits=Array("uint8", "n_split_bytes"),
+        category_sets=Array("uint8", "n_category_bytes"),
+        leaf_values=Array("float64", "n_leaves", rule=leaf_value),
+        split_offsets=Array("int64", "n_trees+1"),
+    )
+    return (
         Field("n_iter_", Scalar(int, size="n_iterations")),
         Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
         Field("stop_reason_", Scalar(str)),
-        Field("train_scores_", Array("float64", "n_iterations", rule=SCORE)),
-        Field("oop_scores_", Array("float64", "n_iterations", rule=SCORE)),
-        Field("oop_score_", Scalar(float, rule=SCORE)),
-        Field("validation_scores_", Array("float64", "n_iterations", rule=SHARE), optional=True),
-        Field("validation_score_", Scalar(float, rule=SHARE), optional=True),
-        Field("oop_decision_function_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        Field("train_scores_", Array("float64", "n_iterations", rule=score)),
+        Field("oop_scores_", Array("float64", "n_iterations", rule=score)),
+        Field("oop_score_", Scalar(float, rule=score)),
+        Field("validation_scores_", Array("float64", "n_iterations", rule=validation_score), optional=True),
+        Field("validation_score_", Scalar(float, rule=validation_score), optional=True),
         Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
         Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
         Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
-        Field("_ensemble", TREES),
-        Field("_calibration", State(VoteCalibration, parameters=Array("float64", 2))),
-        Field("_tie_label", Scalar(int, rule=Rule(lambda value: value in (-1, 1), "must be -1 or 1"))),
-        Field("_vote_weight", Scalar(float, rule=POSITIVE)),
+        Field("_ensemble", trees),
+    )
+
+
+#: What the models are made of.
+FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
+    MPBoostClassifier: (
+        *FEATURES,
+        Field("classes_", Labels("n_classes")),
+        *_list_run_fields(SCORE, SHARE, FINITE),
+        Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
+        Field("_calibration", State(VoteCalibration, slopes=Array("float64", "n_classes"))),
+        Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
+        Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
+        Field("_vote_weight", Scalar(float, rule=VOTE_WEIGHT)),
+    ),
+    MPBoostRegressor: (
+        *FEATURES,
+        *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, PREDICTABLE),
+        Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
     ),
 }
 
@@ -111,7 +141,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     if type(model) not in FIELDS:
-        kinds, name = ", ".join(ESTIMATORS), type(model).__name__
+        kinds, name = " and ".join(ESTIMATORS), type(model).__name__
         raise TypeError(f"Only {kinds} can be saved in a model file, not {name}; use pickle or skops.")
     check_is_fitted(model)
     header, arrays = _pack(model)
@@ -187,7 +217,22 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     for left in (*parts.values, *parts.arrays):
         refuse(left, "is not known")
     _check_categories(model)
+    if hasattr(model, "classes_"):
+        _check_votes(model)
     return model
+
+
+def _check_votes(model: Any) -> None:
+    """Check that there are classes, and that trees vote for these: by their sign, by colours, or by codes."""
+    n_classes = len(model.classes_)
+    if n_classes < 2:
+        refuse("classes", "must be two at least")
+    if n_classes == 2 and hasattr(model, "_colours"):
+        refuse("colours", "are for more than two classes")
+    if isinstance(model._outputs, ClassVotes):
+        votes = model._ensemble.forest.leaf_values
+        if not np.all((votes >= 0) & (votes < n_classes) & (votes == np.floor(votes))):
+            refuse("ensemble", "votes for classes that do not exist")
 
 
 def _check_categories(model: Any) -> None:

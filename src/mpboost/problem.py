@@ -7,29 +7,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
-from mpboost.data import TrainingData, encode_labels
+from mpboost.data import TrainingData, encode_labels, find_classes
 from mpboost.tables import Table
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows with labels, coded -1 and +1, and weights; no weights where all rows weigh the same."""
+    """Rows with labels, coded as the engine wants them, and weights; no weights where all rows weigh the same."""
 
     table: Table
-    labels: NDArray[np.int8]
+    labels: NDArray[Any]
     weights: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True)
-class BinaryProblem:
-    """Two classes to tell apart.
+class Problem:
+    """Classes to tell apart, or numbers to predict.
 
     Attributes
     ----------
     examples : Examples
         The rows to learn from: those that weigh more than nothing.
-    classes : array of shape (2,)
-        What -1 and +1 stand for.
+    classes : array of shape (n_classes,) or None
+        What labels stand for; None where they are numbers. Two classes are coded -1 and +1, more of them 0, 1, 2, ...
     is_present : bool array of shape (n_samples,) or None
         Which of the rows that the user gave these are; None for all.
     is_categorical : bool array of shape (n_features,) or None
@@ -39,7 +39,7 @@ class BinaryProblem:
     """
 
     examples: Examples
-    classes: NDArray[Any]
+    classes: NDArray[Any] | None
     is_present: NDArray[np.bool_] | None
     is_categorical: NDArray[np.bool_] | None = None
     validation: Examples | None = None
@@ -48,35 +48,50 @@ class BinaryProblem:
         """Put values of the rows to learn from in the places of the user's rows."""
         if self.is_present is None:
             return values
-        spread = np.full(len(self.is_present), absent, dtype=values.dtype)
+        spread = np.full((len(self.is_present), *values.shape[1:]), absent, dtype=values.dtype)
         spread[self.is_present] = values
         return spread
 
-    def with_validation(
-        self, table: Table, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
-    ) -> "BinaryProblem":
+    def with_validation(self, table: Table, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> "Problem":
         """Add rows to validate on, whose labels must be known."""
+        if self.classes is None:
+            return replace(self, validation=Examples(table, y, sample_weight))
         unknown = np.setdiff1d(y, self.classes)
         if len(unknown):
             examples = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
             raise ValueError(f"y_val has labels that y has not: {examples}.")
-        labels = np.where(y == self.classes[1], 1, -1).astype(np.int8)
-        return replace(self, validation=Examples(table, labels, sample_weight))
+        return replace(self, validation=Examples(table, encode_labels(y, self.classes), sample_weight))
 
 
-def pose_problem(data: TrainingData, class_weight: Any) -> BinaryProblem:
+def pose_classes(data: TrainingData, class_weight: Any) -> Problem:
     """Leave out the rows that weigh nothing, code the labels, and combine the weights."""
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
     if class_weight is not None:
         weights = _multiply(weights, data.y, class_weight)
-    table, y, is_present = data.table, data.y, weights > 0
+    table, y, weights, is_present = _leave_out(data, weights)
+    classes = find_classes(y)
+    examples = Examples(table, encode_labels(y, classes), _normalise(weights))
+    return Problem(examples, classes, is_present, data.known.get("is_categorical_"))
+
+
+def pose_values(data: TrainingData) -> Problem:
+    """Leave out the rows that weigh nothing."""
+    weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
+    table, y, weights, is_present = _leave_out(data, weights)
+    examples = Examples(table, y, _normalise(weights))
+    return Problem(examples, None, is_present, data.known.get("is_categorical_"))
+
+
+def _leave_out(
+    data: TrainingData, weights: NDArray[np.float64]
+) -> tuple[Table, NDArray[Any], NDArray[np.float64], NDArray[np.bool_] | None]:
+    """Leave out the rows that weigh nothing; give the rest, and which rows these are, or None for all."""
+    is_present = weights > 0
     if not is_present.any():
         raise ValueError("class_weight and sample_weight leave no row that weighs more than nothing.")
-    if not is_present.all():
-        table, y, weights = table.take_rows(np.flatnonzero(is_present)), y[is_present], weights[is_present]
-    classes, labels = encode_labels(y)
-    examples = Examples(table, labels, _normalise(weights))
-    return BinaryProblem(examples, classes, None if is_present.all() else is_present, data.known.get("is_categorical_"))
+    if is_present.all():
+        return data.table, data.y, weights, None
+    return data.table.take_rows(np.flatnonzero(is_present)), data.y[is_present], weights[is_present], is_present
 
 
 def _multiply(weights: NDArray[np.float64], y: NDArray[Any], class_weight: Any) -> NDArray[np.float64]:

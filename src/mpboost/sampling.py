@@ -1,7 +1,8 @@
 """The two learned distributions, p over observations and q over features, and draws from them."""
 
 import math
-from typing import Literal
+from bisect import bisect_left
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,10 @@ from numpy.typing import NDArray
 from mpboost import _native
 
 Size = int | float | Literal["sqrt", "auto"]
+
+
+#: The least weight in training, as a share of the largest: sums of both still differ from the larger one.
+MIN_RATIO = 1e-9
 
 
 class ObservationSampler:
@@ -41,12 +46,27 @@ class ObservationSampler:
         self._log_deadline = 0.0
 
     def sample(self, iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
-        """Draw rows without replacement, in ascending order."""
+        """Draw rows without replacement, in ascending order.
+
+        Of rows with weights, the draw ends as soon as so many copies are in, which heavy rows have several of: rows
+        that weigh next to nothing are not there to fill a minipatch up, and heavy ones are out of some.
+        """
         draw = self._seed, iteration, _native.Purpose.OBSERVATIONS
         rows = _native.race(self.log_weights, self.n_drawn, *draw, threads)
-        if self._sample_weights is not None:
-            self._log_deadline = _native.log_arrivals(self.log_weights, rows, *draw).max()
-        return rows
+        if self._sample_weights is None:
+            return rows
+        log_arrivals = _native.log_arrivals(self.log_weights, rows, *draw)
+        order = np.argsort(log_arrivals, kind="stable")
+        by_arrival, deadlines = rows[order], log_arrivals[order]
+
+        def count(last: int) -> float:  # of all that are in when the next row arrives
+            return float(self._count_copies(by_arrival[: last + 1], deadlines[last + 1]).sum())
+
+        last = len(rows) - 1
+        if self.n_drawn < len(self.log_weights):  # else all rows are asked for
+            last = bisect_left(range(last), float(self.n_drawn), key=count)
+        self._log_deadline = deadlines[last]
+        return np.sort(by_arrival[: last + 1])
 
     def weigh(self, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
         """Find the weights that the rows of the last draw have in training; None where all weigh the same.
@@ -57,9 +77,17 @@ class ObservationSampler:
         """
         if self._sample_weights is None:
             return None
+        copies = self._count_copies(rows, self._log_deadline)
+        # The last bits depend on the scale of weights, and would decide between splits that are equally good.
+        mantissas, exponents = np.frexp(np.maximum(copies, MIN_RATIO * copies.max()))
+        weights: NDArray[np.float64] = np.ldexp(np.rint(mantissas * 2.0**32) / 2.0**32, exponents)
+        return weights
+
+    def _count_copies(self, rows: NDArray[np.int64], log_deadline: float) -> NDArray[np.float64]:
+        assert self._sample_weights is not None
         weights = self._sample_weights[rows]
         with np.errstate(over="ignore"):  # infinity is right: such a row, and each copy of it, is sure to be in time
-            chances = np.maximum(np.exp(self.log_weights[rows] + self._log_deadline), 1e-12)
+            chances = np.maximum(np.exp(self.log_weights[rows] + log_deadline), 1e-12)
             return weights * np.expm1(-chances / weights) / np.expm1(-chances)
 
 
@@ -120,11 +148,33 @@ def probabilities_from_logs(log_weights: NDArray[np.float64]) -> NDArray[np.floa
     return weights / weights.sum()
 
 
-def find_patch_rows(max_samples: Size, n_samples: int) -> int:
-    """Turn ``max_samples`` into a number of rows.
+class AutoSize(NamedTuple):
+    """What "auto" means: a share, but not fewer than some number and not more than another."""
 
-    "auto" is a tenth of the rows, as the paper advises, but at least 500, at most 5000 so that large data stays fast,
-    and never more than half of the rows.
+    share: float
+    least: int
+    most: int
+
+    def find(self, n_all: int) -> int:
+        """Find the size for so many in all."""
+        return min(max(int(self.share * n_all), self.least), self.most)
+
+
+class PatchSizes(NamedTuple):
+    """What "auto" means for the rows and the features of a minipatch."""
+
+    rows: AutoSize
+    features: AutoSize
+
+
+#: A tenth of the rows, as the paper advises, in bounds that keep small data from starving and large data fast.
+CLASSIFIER_SIZES = PatchSizes(rows=AutoSize(0.1, 500, 5000), features=AutoSize(0.2, 8, 100))
+#: Means of trees need larger ones than votes: there is no majority that an odd tree could not change.
+REGRESSOR_SIZES = PatchSizes(rows=AutoSize(0.3, 1, 20_000), features=AutoSize(1 / 3, 25, 100))
+
+
+def find_patch_rows(max_samples: Size, n_samples: int, auto: AutoSize = CLASSIFIER_SIZES.rows) -> int:
+    """Turn ``max_samples`` into a number of rows; "auto" is never more than half of them.
 
     Examples
     --------
@@ -132,23 +182,20 @@ def find_patch_rows(max_samples: Size, n_samples: int) -> int:
     [25, 250, 500, 5000]
     """
     if max_samples == "auto":
-        return max(1, min(max(n_samples // 10, 500), 5000, n_samples // 2))
+        return max(1, min(auto.find(n_samples), n_samples // 2))
     return _find_size("max_samples", max_samples, n_samples)
 
 
-def find_patch_features(max_features: Size, n_features: int) -> int:
+def find_patch_features(max_features: Size, n_features: int, auto: AutoSize = CLASSIFIER_SIZES.features) -> int:
     """Turn ``max_features`` into a number of columns.
-
-    "auto" is a tenth of the features, as the paper advises, but at least their square root and at least 8, and at most
-    100.
 
     Examples
     --------
-    >>> [find_patch_features("auto", m) for m in (4, 30, 784, 10_000)]
-    [4, 8, 78, 100]
+    >>> [find_patch_features("auto", m) for m in (4, 30, 180, 10_000)]
+    [4, 8, 36, 100]
     """
     if max_features == "auto":
-        return min(n_features, max(math.isqrt(n_features), n_features // 10, 8), 100)
+        return min(n_features, auto.find(n_features))
     return _find_size("max_features", max_features, n_features)
 
 

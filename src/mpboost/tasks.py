@@ -1,13 +1,64 @@
 """What is learned: labels, outputs of the ensemble, and how they turn into weights and scores."""
 
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
+from mpboost.ballots import rank_classes
+from mpboost.outputs import Outputs, Signs
 
 Weighting = Literal["exponential", "logistic", "hard_exponential", "hard_logistic"]
+
+#: What the arrays are called that outputs add up to, and the arrays.
+State = dict[str, NDArray[Any]]
+
+
+class Task(Protocol):
+    """What the loop asks of a task.
+
+    Attributes
+    ----------
+    labels : array of shape (n_samples,)
+        What is to be learned of each row.
+    sample_weights : float64 array of shape (n_samples,) or None
+        Positive. They multiply p, and count in the scores.
+    log_weights : float64 array of shape (n_samples,)
+        Logarithms of the weights that p is made of, up to a constant; changed in place.
+    outputs : Outputs
+        What learners put out.
+    train_score, oop_score : float
+        Of the ensemble so far.
+    """
+
+    labels: NDArray[Any]
+    sample_weights: NDArray[np.float64] | None
+    log_weights: NDArray[np.float64]
+    outputs: Outputs
+    train_score: float
+    oop_score: float
+
+    @property
+    def state(self) -> State:
+        """Views of the arrays that outputs add up to."""
+
+    def pose(self, iteration: int, threads: _native.Threads) -> NDArray[Any]:
+        """Give the labels that the learner of an iteration is trained on, before its rows are drawn."""
+
+    def complete(self, rows: NDArray[np.int64], iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
+        """Change rows that nothing could be learned from."""
+
+    def update(self, outputs: NDArray[Any], rows: NDArray[np.int64], threads: _native.Threads) -> None:
+        """Add a learner's outputs, given the rows that it was trained on; refresh weights and scores."""
+
+    def weigh(self, state: State) -> NDArray[np.float64]:
+        """Give the logarithms of the weights that the rows have in some state."""
+
+    def score(
+        self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: NDArray[np.float64] | None
+    ) -> float:
+        """Score other rows by what the outputs of learners add up to."""
 
 
 def log_weighting(weighting: Weighting, margins: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -77,7 +128,10 @@ class BinaryTask:
         self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
         self._total_weight = n_samples if sample_weights is None else sample_weights.sum()
         self.log_weights = np.zeros(n_samples) if sample_weights is None else np.log(sample_weights)
-        self.tie_label = find_tie_label(labels, sample_weights)
+        self.classes = (labels > 0).astype(np.uint16)
+        self.ranks = rank_classes(self.classes, 2, sample_weights)
+        self.tie_label = 1 if self.ranks[1] else -1
+        self.outputs: Outputs = Signs(self.tie_label)
         self.train_score = np.nan
         self.oop_score = np.nan
         self._weighting: Weighting = weighting
@@ -87,29 +141,30 @@ class BinaryTask:
         self._n_learners = 0
         self._table = self._make_table(256)
 
+    @property
+    def state(self) -> State:
+        """Views of the arrays that votes add up to."""
+        return {
+            "votes": self.votes,
+            "in_patch_votes": self.in_patch_votes,
+            "in_patch_counts": self.in_patch_counts,
+        }
+
+    def pose(self, iteration: int, threads: _native.Threads) -> NDArray[np.int8]:
+        """Give the labels."""
+        return self.labels
+
     def complete(self, rows: NDArray[np.int64], iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
-        """Where the rows are all of one class, swap the least likely one for the likeliest of the other class."""
-        patch = self.labels[rows]
-        if len(rows) == 1 or patch.min() != patch.max():
-            return rows
+        """Where the rows are all of one class, swap one."""
+        return complete_classes(rows, self.labels, self.log_weights, self._seed, iteration, threads)
 
-        def pick(equals: NDArray[np.int64]) -> np.int64:  # by lot: the first one would be picked ever again
-            lots = np.zeros(len(equals))
-            return equals[_native.race(lots, 1, self._seed, iteration, _native.Purpose.COMPLETION, threads)[0]]
-
-        others = np.flatnonzero(self.labels != patch[0])
-        others_weights, rows_weights = self.log_weights[others], self.log_weights[rows]
-        swapped_in = pick(others[others_weights == others_weights.max()])
-        swapped_out = pick(rows[rows_weights == rows_weights.min()])
-        return np.sort(np.append(rows[rows != swapped_out], swapped_in))
-
-    def update(self, votes: NDArray[np.int8], rows: NDArray[np.int64], threads: _native.Threads) -> None:
+    def update(self, outputs: NDArray[np.int8], rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
         self._n_learners += 1
         if self._n_learners > len(self._table) // 2:
             self._table = self._make_table(2 * self._n_learners)
         train, out_of_patch = _native.add_votes(
-            votes,
+            outputs,
             rows,
             self.labels,
             self.votes,
@@ -126,23 +181,64 @@ class BinaryTask:
         self.train_score = min(1.0, train / self._total_weight)
         self.oop_score = min(1.0, out_of_patch / self._total_weight)
 
-    def weigh(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Logarithms of the weights that rows with these votes have."""
+    def weigh(self, state: State) -> NDArray[np.float64]:
+        """Give the logarithms of the weights that the rows have in some state."""
         if not self._adaptive:
             return self.log_weights.copy()
-        log_weights = self._table[len(self._table) // 2 + self.labels * votes]
+        log_weights = self._table[len(self._table) // 2 + self.labels * state["votes"]]
         return log_weights if self._log_sample_weights is None else log_weights + self._log_sample_weights
 
+    def count_oop_votes(self, state: State, n_learners: int) -> NDArray[np.int32]:
+        """Count the votes for each class of the learners that never saw the row."""
+        votes, n_out_of_patch = state["votes"] - state["in_patch_votes"], n_learners - state["in_patch_counts"]
+        counts = np.column_stack([n_out_of_patch - votes, n_out_of_patch + votes])
+        counts //= 2
+        return counts
+
+    def score(
+        self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: NDArray[np.float64] | None
+    ) -> float:
+        """Give the accuracy on other rows."""
+        predicted = np.where(totals == 0, self.tie_label, np.sign(totals))
+        return float(np.average(predicted == labels, weights=weights))
+
     def _make_table(self, n_votes: int) -> NDArray[np.float64]:
-        # Votes are whole numbers: L is computed once for every value that so many of them can add up to.
-        margins = np.arange(-n_votes, n_votes + 1, dtype=np.float64)
-        return log_weighting(self._weighting, self._learning_rate * margins)
+        return tabulate(self._weighting, self._learning_rate, n_votes)
 
 
-def find_tie_label(labels: NDArray[np.int8], sample_weights: NDArray[np.float64] | None = None) -> int:
-    """Find the class that a vote of zero goes to: the one of more weight, or +1."""
-    if sample_weights is None:
-        return 1 if labels.sum(dtype=np.int64) >= 0 else -1
-    # Weights that balance the classes do so up to rounding, which must not decide.
-    balance, total = np.sum(labels * sample_weights), np.sum(sample_weights)
-    return 1 if balance >= -1e-9 * total else -1
+def tabulate(weighting: Weighting, learning_rate: float, n_votes: int) -> NDArray[np.float64]:
+    """Compute log L once for every margin, from minus so many votes to as many.
+
+    Examples
+    --------
+    >>> tabulate("exponential", 0.5, 2)
+    array([ 1. ,  0.5, -0. , -0.5, -1. ])
+    """
+    margins = np.arange(-n_votes, n_votes + 1, dtype=np.float64)
+    return log_weighting(weighting, learning_rate * margins)
+
+
+def complete_classes(
+    rows: NDArray[np.int64],
+    labels: NDArray[Any],
+    log_weights: NDArray[np.float64],
+    seed: int,
+    iteration: int,
+    threads: _native.Threads,
+) -> NDArray[np.int64]:
+    """Where the rows are all of one class, swap the least likely one for the likeliest of another class."""
+    patch = labels[rows]
+    if len(rows) == 1 or patch.min() != patch.max():
+        return rows
+
+    def pick(equals: NDArray[np.int64]) -> np.int64:  # by lot: the first one would be picked ever again
+        lots = np.zeros(len(equals))
+        return equals[_native.race(lots, 1, seed, iteration, _native.Purpose.COMPLETION, threads)[0]]
+
+    others = np.flatnonzero(labels != patch[0])
+    if not len(others):
+        return rows
+    others_weights, rows_weights = log_weights[others], log_weights[rows]
+    swapped_in = pick(others[others_weights == others_weights.max()])
+    swapped_out = pick(rows[rows_weights == rows_weights.min()])
+    return np.sort(np.append(rows[rows != swapped_out], swapped_in))

@@ -6,46 +6,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.learners import Voter
+from mpboost.learners import Judge
+from mpboost.tasks import Task
 
 
 class Validation:
-    """Rows that no learner is trained on, and the votes on them.
+    """Rows that no learner is trained on, and what learners put out for them.
 
     Parameters
     ----------
-    voter : Voter
-        The rows, ready to be voted on.
-    labels : int8 array of shape (n_rows,)
-        -1 or +1.
+    judge : Judge
+        The rows, ready to be judged.
+    labels : array of shape (n_rows,)
+        What is to be predicted, coded as in training.
     sample_weights : float64 array of shape (n_rows,) or None
         What the rows count in the score.
-    tie_label : int
-        What a vote of zero means.
+    task : Task
+        Tells how outputs are added up and scored.
     """
 
-    def __init__(
-        self, voter: Voter, labels: NDArray[np.int8], sample_weights: NDArray[np.float64] | None, tie_label: int
-    ):
+    def __init__(self, judge: Judge, labels: NDArray[Any], sample_weights: NDArray[np.float64] | None, task: Task):
         self.labels = labels
         self.sample_weights = sample_weights
-        self._voter = voter
-        self._tie_label = tie_label
-        self._votes = np.zeros(len(labels), dtype=np.int32)
+        self._judge = judge
+        self._task = task
+        self._totals = task.outputs.make_totals(len(labels))
+        self._n_learners = 0
 
     def has_rows_of(self, other: "Validation") -> bool:
         """Tell whether the rows are the same, as far as learners see them."""
         return (
             np.array_equal(self.labels, other.labels)
             and are_same_weights(self.sample_weights, other.sample_weights)
-            and self._voter.equals(other._voter)
+            and self._judge.equals(other._judge)
         )
 
     def score(self, model: Any, threads: _native.Threads) -> float:
-        """Add the votes of a learner; give the accuracy of all so far."""
-        self._votes += self._voter.vote(model, threads)
-        predicted = np.where(self._votes == 0, self._tie_label, np.sign(self._votes))
-        return float(np.average(predicted == self.labels, weights=self.sample_weights))
+        """Add the outputs of a learner; give the score of all so far."""
+        self._task.outputs.add(self._n_learners, self._judge.apply(model, threads), self._totals)
+        self._n_learners += 1
+        return self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
 
 
 def are_same_weights(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:

@@ -3,19 +3,28 @@
 An estimator joins by a ``Subject`` in ``subjects.py`` and a class of two lines in ``test_battery.py``.
 """
 
-from .contract import ContractBattery
+from .contract import CheckBattery, ContractBattery
 from .files import FileBattery
 from .interrupts import InterruptBattery
-from .subjects import CLASSIFIER, SUBJECTS, Subject
-from .tables import TableBattery
-from .threads import ThreadBattery
+from .subjects import CLASSIFIER, COLOURED_CLASSES, MANY_CLASSES, REGRESSOR, SUBJECTS, Subject
+from .tables import FormBattery, TableBattery
+from .threads import ProcessorBattery, ThreadBattery
 from .validation import ValidationBattery, WarmStartBattery
 from .weights import WeightBattery
 
-__all__ = ["CLASSIFIER", "SUBJECTS", "EstimatorBattery", "Subject"]
+__all__ = [
+    "CLASSIFIER",
+    "COLOURED_CLASSES",
+    "MANY_CLASSES",
+    "REGRESSOR",
+    "SUBJECTS",
+    "EstimatorBattery",
+    "Subject",
+    "VariantBattery",
+]
 
 
-class EstimatorBattery(
+class VariantBattery(
     ContractBattery,
     TableBattery,
     WeightBattery,
@@ -25,4 +34,8 @@ class EstimatorBattery(
     ThreadBattery,
     FileBattery,
 ):
-    """All of it, for the estimator that a subclass names as its ``subject``."""
+    """All that depends on the kind of targets, for the estimator that a subclass names as its ``subject``."""
+
+
+class EstimatorBattery(CheckBattery, FormBattery, ProcessorBattery, VariantBattery):
+    """All of it."""

@@ -24,7 +24,7 @@ def run_check(check):
 def main():
     """Print a line for every estimator."""
     warnings.simplefilter("ignore")
-    for subject in SUBJECTS:
+    for subject in filter(lambda subject: subject.configurations, SUBJECTS):
         ends = Counter(run_check(check) for check in list_checks(subject))
         counts = ", ".join(f"{ends[end]} {end}" for end in ("passed", "expected failures", "failed", "skipped"))
         print(f"{subject.name}, scikit-learn {sklearn.__version__}: {ends.total()} checks: {counts}")  # noqa: T201

@@ -1,28 +1,28 @@
 """The estimators that the battery is run for, and what it has to know of each."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from mpboost import MPBoostClassifier
+from mpboost import MPBoostClassifier, MPBoostRegressor
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """An estimator as the battery sees it.
+    """An estimator, with a kind of targets, as the battery sees it.
 
     Attributes
     ----------
     estimator : class
         The estimator.
     make_target : callable
-        Turns real numbers that depend on X into targets of its kind.
+        Turns real numbers, mostly between -1 and 1, that depend on X into targets of its kind.
     output, staged_output, oop_output : str
         What gives its raw output: of the whole model, of its first learners, and out of patch.
     score : callable
@@ -34,7 +34,11 @@ class Subject:
     target_kinds : dict
         Other kinds of targets, by name: what turns ours into them.
     configurations : dict
-        Parameters that scikit-learn's checks are run with, by name.
+        Parameters that scikit-learn's checks are run with, by name; none where another subject has the same estimator.
+    parameters : dict
+        Parameters that all its models have.
+    eager : dict
+        Parameters that let p move far within a few iterations.
     """
 
     estimator: type[BaseEstimator]
@@ -46,22 +50,28 @@ class Subject:
     score_output: Callable[..., float]
     predictions: tuple[str, ...]
     target_kinds: dict[str, Callable[[np.ndarray], Any]]
-    configurations: dict[str, dict[str, Any]]
+    configurations: dict[str, dict[str, Any]] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    eager: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self):
         return self.estimator.__name__
 
+    @property
+    def has_labels(self):
+        return not is_regressor(self.estimator())
+
     def make(self, **parameters):
         """Make a model that is fitted in a moment."""
         quick = {"n_estimators": 30, "max_samples": 40, "max_features": 3, "stopping": None, "random_state": 0}
-        return self.estimator(**quick | parameters)
+        return self.estimator(**quick | self.parameters | parameters)
 
     def make_data(self, n_samples=300, seed=0):
         """Make whole numbers, which every type of number and every frame can hold, and noisy targets."""
         rng = np.random.default_rng(seed)
         X = rng.integers(0, 60, size=(n_samples, 5))
-        return X, self.make_target(X[:, 0] + X[:, 1] + rng.integers(-15, 15, size=n_samples) - 59)
+        return X, self.make_target((X[:, 0] + X[:, 1] + rng.integers(-15, 15, size=n_samples) - 59) / 30)
 
     def run(self, model, X):
         """Give the raw output of a model."""
@@ -72,20 +82,57 @@ class Subject:
         return list(getattr(model, self.staged_output)(X))
 
 
-def score_decisions(y, decision, sample_weight=None):
-    """Give the accuracy of decisions, of which one of zero is wrong."""
+def make_classes(values):
+    """Make four classes out of stretches of real numbers."""
+    return np.digitize(values, [-0.6, 0.0, 0.6])
+
+
+def score_signs(y, decision, sample_weight=None):
+    """Give the accuracy of decisions about two classes, of which one of zero is wrong."""
     return np.average((decision != 0) & ((decision > 0) == y), weights=sample_weight)
 
 
+def score_votes(y, votes, sample_weight=None):
+    """Give the accuracy of votes for many classes; where the most votes are for several the row is wrong."""
+    others = votes.copy()
+    others[np.arange(len(y)), y] = -np.inf
+    return np.average(votes[np.arange(len(y)), y] > others.max(axis=1), weights=sample_weight)
+
+
+def score_numbers(y, predictions, sample_weight=None):
+    """Give the R^2 of predictions; where there is none the mean takes its place."""
+    return r2_score(
+        y,
+        np.where(np.isnan(predictions), np.average(y, weights=sample_weight), predictions),
+        sample_weight=sample_weight,
+    )
+
+
+WORDS = np.array(["no", "perhaps", "probably", "yes"])
+CLASSIFIES = {
+    "estimator": MPBoostClassifier,
+    "output": "decision_function",
+    "staged_output": "staged_decision_function",
+    "oop_output": "oop_decision_function_",
+    "score": accuracy_score,
+    "predictions": ("decision_function", "predict", "predict_proba", "predict_vote_share"),
+    "eager": {"learning_rate": 0.1},
+}
+SEPARATE_CLASSES = {
+    **CLASSIFIES,
+    "make_target": make_classes,
+    "score_output": score_votes,
+    "target_kinds": {
+        "words": lambda y: WORDS[y],
+        "categories": lambda y: pd.Categorical(WORDS[y]),
+        "large-integers": lambda y: np.array([-(2**40), 0, 1, 2**40])[y],
+    },
+}
+
 CLASSIFIER = Subject(
-    MPBoostClassifier,
+    **CLASSIFIES,
     make_target=lambda values: (values > 0).astype(int),
-    output="decision_function",
-    staged_output="staged_decision_function",
-    oop_output="oop_decision_function_",
-    score=accuracy_score,
-    score_output=score_decisions,
-    predictions=("decision_function", "predict", "predict_proba"),
+    score_output=score_signs,
     target_kinds={
         "bools": lambda y: y == 1,
         "words": lambda y: np.array(["no", "yes"])[y],
@@ -94,14 +141,43 @@ CLASSIFIER = Subject(
     },
     configurations={
         "default": {},
-        "stopping-none": {"stopping": None},
         "stopping-paper": {"stopping": "paper"},
-        "permutation": {"importance": "permutation"},
+        "permutation": {"importance": "permutation", "stopping": None},
         "warm-start": {"warm_start": True},
         "two-threads": {"n_jobs": 2},
+        "m2": {"multiclass": "m2"},
+        "mh": {"multiclass": "mh"},
+        "oc": {"multiclass": "oc"},
         "weak-learner": {"estimator": DecisionTreeClassifier(max_depth=2)},
     },
 )
+MANY_CLASSES = Subject(**SEPARATE_CLASSES)
+COLOURED_CLASSES = Subject(**SEPARATE_CLASSES, parameters={"multiclass": "oc"})
+REGRESSOR = Subject(
+    MPBoostRegressor,
+    make_target=lambda values: np.round(8 * values) / 8,  # numbers that a float32 can hold
+    output="predict",
+    staged_output="staged_predict",
+    oop_output="oop_prediction_",
+    score=r2_score,
+    score_output=score_numbers,
+    predictions=("predict",),
+    target_kinds={
+        "single": lambda y: y.astype(np.float32),
+        "list": lambda y: y.tolist(),
+        "series": lambda y: pd.Series(y, index=np.arange(len(y))[::-1]),
+        "nullable": lambda y: pd.Series(y, dtype="Float64"),
+        "objects": lambda y: y.astype(object),
+    },
+    configurations={
+        "default": {},
+        "stopping-paper": {"stopping": "paper"},
+        "threshold": {"weighting": "threshold", "importance": "permutation", "stopping": None},
+        "warm-start": {"warm_start": True},
+        "two-threads": {"n_jobs": 2},
+        "weak-learner": {"estimator": DecisionTreeRegressor(max_depth=2)},
+    },
+)
 
-#: All public estimators.
-SUBJECTS = (CLASSIFIER,)
+#: What the battery is run for: all public estimators, some in several variants.
+SUBJECTS = (CLASSIFIER, MANY_CLASSES, COLOURED_CLASSES, REGRESSOR)

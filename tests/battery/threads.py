@@ -92,6 +92,10 @@ class ThreadBattery:
         for output in outputs:
             assert_equal_bytes(output, self.subject.run(model, X[:1000]))
 
+
+class ProcessorBattery(ThreadBattery):
+    """What threads and processes must not change, and how many there are."""
+
     @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs a system that ties processes to processors")
     def test_n_jobs_of_all_processors_counts_those_that_the_process_may_use(self, tmp_path):
         path = tmp_path / "fit.joblib"

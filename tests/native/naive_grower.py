@@ -113,11 +113,11 @@ def grow_tree(
     return tree
 
 
-def make_whole(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+def make_whole(weights: NDArray[np.float64], whole: int = TOTAL_WEIGHT) -> NDArray[np.int64]:
     """Make weights whole numbers of nearly the same ratios, none of them zero."""
     total = np.cumsum(weights)[-1]  # from the first to the last: np.sum would add in another order
     with np.errstate(over="ignore"):  # old versions of numpy see an overflow in the quotient of numbers next to nothing
-        return np.maximum(1, np.floor(weights / total * TOTAL_WEIGHT + 0.5)).astype(np.int64)
+        return np.maximum(1, np.floor(weights / total * whole + 0.5)).astype(np.int64)
 
 
 def find_split(node: Rows, is_categorical: NDArray[np.bool_], min_samples_leaf: int) -> Choice | None:
@@ -225,7 +225,7 @@ def grow_both(codes, labels, features=None, weights=None, is_categorical=None, *
     is_categorical = None if is_categorical is None else np.asarray(is_categorical, dtype=bool)
     patch = (rows, features, labels, weights, is_categorical)
     options = {"max_depth": 0, "min_samples_leaf": 1, "tie_value": 1.0, **options}
-    grown = _native.TreeGrower(**options).grow(as_columns(codes), *patch)
+    grown = _native.BinaryGrower(**options).grow(as_columns(codes), *patch)
     assert_same_tree(grown, grow_tree(codes, *patch, **options))
     return grown
 

@@ -17,6 +17,7 @@ from .naive_tree import (
 )
 
 N_FEATURES = 9
+METHODS = {"apply_leaves": np.int32, "apply_votes": np.int8, "apply_classes": np.uint16, "apply_values": np.float64}
 
 
 def make_leaf_values(rng, n_leaves):
@@ -28,13 +29,25 @@ def assert_walks_agree(splits, leaf_values, codes, threads, sets=NO_SETS):
     columns, n_rows = as_columns(codes), codes.shape[1]
     leaves = np.full(n_rows, -1, dtype=np.int32)
     tree.apply_leaves(columns, leaves, threads)
-    np.testing.assert_array_equal(leaves, find_leaves(splits, codes, sets))
+    expected = find_leaves(splits, codes, sets)
+    np.testing.assert_array_equal(leaves, expected)
     votes = np.zeros(n_rows, dtype=np.int8)
     tree.apply_votes(columns, votes, threads)
     np.testing.assert_array_equal(votes, find_votes(splits, leaf_values, codes, sets))
+    rng = np.random.default_rng(len(splits))
+    real_values = rng.normal(size=len(leaf_values))
+    values = np.full(n_rows, np.nan)
+    make_tree(splits, real_values, N_FEATURES, sets).apply_values(columns, values, threads)
+    np.testing.assert_array_equal(values, real_values[expected])
+    for n_classes in (1, 2, 10, 257, 65_536):
+        codes_of_leaves = rng.integers(n_classes, size=len(leaf_values))
+        classes = np.full(n_rows, 65_535, dtype=np.uint16)
+        tree = make_tree(splits, codes_of_leaves.astype(np.float64), N_FEATURES, sets)
+        tree.apply_classes(columns, classes, threads)
+        np.testing.assert_array_equal(classes, codes_of_leaves[expected])
 
 
-@pytest.mark.parametrize("n_splits", [0, 1, 2, 15, 17, 31, 33, 300, 3000])
+@pytest.mark.parametrize("n_splits", [0, 1, 2, 15, 17, 31, 33, 298, 299, 3000])
 @pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 127, 128, 129, 1000])
 def test_apply_matches_naive_walk(kernels, threads, n_rows, n_splits):
     rng = np.random.default_rng(n_rows + n_splits)
@@ -119,11 +132,19 @@ def test_apply_votes_gives_signs_of_leaf_values(kernels, threads, value, vote):
     assert votes.tolist() == [vote] * 70
 
 
-@pytest.mark.parametrize(("method", "dtype"), [("apply_leaves", np.int32), ("apply_votes", np.int8)])
+@pytest.mark.parametrize("value", [-1.0, 0.5, 65_536.0, 1e300, np.nan, np.inf])
+def test_apply_classes_rejects_leaf_values_that_are_no_classes(threads, value):
+    tree = make_tree(make_random_splits(np.random.default_rng(0), 1, 1), np.array([0.0, value]), 1)
+    with pytest.raises(ValueError, match="no class"):
+        tree.apply_classes(as_columns(np.zeros((1, 5), dtype=np.uint8)), np.empty(5, dtype=np.uint16), threads)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n_splits", [30, 400])
 @pytest.mark.parametrize("n_rows", [1, 70, 128, 200])
-def test_apply_writes_its_rows_only(kernels, threads, method, dtype, n_rows):
-    rng = np.random.default_rng(0)
-    tree = make_tree(make_random_splits(rng, 30, N_FEATURES), make_leaf_values(rng, 31), N_FEATURES)
+def test_apply_writes_its_rows_only(kernels, threads, method, n_splits, n_rows):
+    rng, dtype = np.random.default_rng(0), METHODS[method]
+    tree = make_tree(make_random_splits(rng, n_splits, N_FEATURES), np.ones(n_splits + 1), N_FEATURES)
     margin = 256
     room = np.full(n_rows + 2 * margin, 99, dtype=dtype)
     getattr(tree, method)(
@@ -133,7 +154,7 @@ def test_apply_writes_its_rows_only(kernels, threads, method, dtype, n_rows):
     assert (room[margin + n_rows :] == 99).all()
 
 
-@pytest.mark.parametrize("method", ["apply_leaves", "apply_votes"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("n_columns", "n_entries", "message"),
     [
@@ -147,7 +168,7 @@ def test_apply_rejects_wrong_arguments(threads, method, n_columns, n_entries, me
     splits = make_random_splits(np.random.default_rng(0), 1, 9)
     splits["feature"] = 8
     tree = make_tree(splits, np.ones(2), 9)
-    out = np.empty(n_entries, dtype=np.int32 if method == "apply_leaves" else np.int8)
+    out = np.empty(n_entries, dtype=METHODS[method])
     with pytest.raises(ValueError, match=message):
         getattr(tree, method)(as_columns(np.zeros((n_columns, 100), dtype=np.uint8)), out, threads)
 

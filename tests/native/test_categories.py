@@ -126,4 +126,4 @@ def test_grower_rejects_flags_of_other_numbers(n_flags):
     columns = as_columns(np.zeros((3, 10), dtype=np.uint8))
     patch = np.arange(10), np.arange(2), np.ones(10, dtype=np.int8)
     with pytest.raises(ValueError, match="one entry per column"):
-        _native.TreeGrower(0, 1, 1.0).grow(columns, *patch, None, np.zeros(n_flags, dtype=bool))
+        _native.BinaryGrower(0, 1, 1.0).grow(columns, *patch, None, np.zeros(n_flags, dtype=bool))

@@ -8,6 +8,7 @@ from mpboost.ensemble import SPLIT_DTYPE
 
 from .naive_tree import (
     as_columns,
+    find_leaves,
     find_votes,
     is_valid_tree,
     make_random_codes,
@@ -21,6 +22,7 @@ from .naive_tree import (
 
 N_FEATURES = 6
 SIZES = (0, 1, 5, 40, 0, 200, 17)
+LARGE_SIZES = (0, 1, 600, 40, 350)  # sweeps and walks
 
 
 def make_arrays(seed=0, sizes=SIZES):
@@ -102,6 +104,69 @@ def test_forest_rejects_wrong_arguments(threads, begin, end, n_entries, n_column
     columns = as_columns(np.zeros((n_columns, 100), dtype=np.uint8))
     with pytest.raises(ValueError, match=message):
         make_forest(*make_arrays()).add_votes(columns, begin, end, np.zeros(n_entries, dtype=np.int32), threads)
+
+
+def find_values(arrays, codes, t):
+    splits, leaf_values, sets = take_tree(t, *arrays)
+    return leaf_values[find_leaves(splits, codes, sets)]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 4])
+@pytest.mark.parametrize(("begin", "end"), [(0, 5), (2, 3), (4, 4)])
+@pytest.mark.parametrize("n_rows", [1, 129, 5000])
+def test_forest_adds_class_votes_and_values_of_trees(kernels, n_threads, begin, end, n_rows):
+    rng, n_classes = np.random.default_rng(0), 5
+    splits, leaf_values, offsets, sets = make_arrays(sizes=LARGE_SIZES)
+    codes, threads = make_random_codes(rng, N_FEATURES, n_rows), _native.Threads(n_threads)
+    columns = as_columns(codes)
+
+    arrays = splits, rng.integers(n_classes, size=len(leaf_values)).astype(np.float64), offsets, sets
+    counts = rng.integers(9, size=(n_rows, n_classes), dtype=np.int32)
+    expected = counts.copy()
+    for t in range(begin, end):
+        expected[np.arange(n_rows), find_values(arrays, codes, t).astype(int)] += 1
+    make_forest(*arrays).add_class_votes(columns, begin, end, counts, threads)
+    np.testing.assert_array_equal(counts, expected)
+
+    arrays = splits, rng.normal(size=len(leaf_values)), offsets, sets
+    sums = rng.normal(size=n_rows)
+    expected = sums.copy()
+    for t in range(begin, end):
+        expected += find_values(arrays, codes, t)
+    make_forest(*arrays).add_values(columns, begin, end, sums, threads)
+    np.testing.assert_array_equal(sums, expected)  # to the last bit: trees are added in their order
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "n_entries", "n_columns", "message"),
+    [
+        pytest.param(3, 2, 100, 6, "no such trees", id="end before begin"),
+        pytest.param(0, 8, 100, 6, "no such trees", id="end too large"),
+        pytest.param(0, 7, 99, 6, "one entry per row", id="short totals"),
+        pytest.param(0, 7, 100, 5, "column that does not exist", id="few columns"),
+    ],
+)
+def test_forest_rejects_wrong_arguments_of_classes_and_values(threads, begin, end, n_entries, n_columns, message):
+    columns = as_columns(np.zeros((n_columns, 100), dtype=np.uint8))
+    splits, leaf_values, offsets, sets = make_arrays()
+    forest = make_forest(splits, np.zeros_like(leaf_values), offsets, sets)
+    for add, total in [
+        (forest.add_class_votes, np.zeros((n_entries, 2), dtype=np.int32)),
+        (forest.add_values, np.zeros(n_entries)),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            add(columns, begin, end, total, threads)
+
+
+def test_forest_counts_only_classes_that_exist(threads):
+    splits, leaf_values, offsets, sets = make_arrays()
+    leaf_values[:] = 0.0
+    leaf_values[-1] = 3.0
+    forest, columns = make_forest(splits, leaf_values, offsets, sets), as_columns(np.zeros((6, 100), dtype=np.uint8))
+    forest.add_class_votes(columns, 0, 6, np.zeros((100, 3), dtype=np.int32), threads)  # the last tree is left out
+    forest.add_class_votes(columns, 0, 7, np.zeros((100, 4), dtype=np.int32), threads)
+    with pytest.raises(ValueError, match="no class"):
+        forest.add_class_votes(columns, 0, 7, np.zeros((100, 3), dtype=np.int32), threads)
 
 
 def test_forest_round_trips_through_its_arrays():

@@ -119,7 +119,7 @@ PATCHES = {
 def test_grower_matches_naive_twin(kernels, patch):
     rng = np.random.default_rng(7)
     options = {"max_depth": 0, "min_samples_leaf": 1, "tie_value": 1.0, **patch.options}
-    grower = _native.TreeGrower(**options)
+    grower = _native.BinaryGrower(**options)
     for n_rows in patch.rows:
         codes, *rest = patch.draw(rng, n_rows)
         grown = grower.grow(as_columns(codes), *rest)
@@ -196,7 +196,7 @@ def test_grower_leaves_are_pure_where_rows_differ(kernels):
     codes = np.stack([rng.permutation(250), rng.integers(4, size=250)]).astype(np.uint8)
     labels = rng.choice([-1, 1], 250).astype(np.int8)
     columns, threads = as_columns(codes), _native.Threads(1)
-    grown = _native.TreeGrower(0, 1, 1.0).grow(columns, np.arange(250), np.arange(2), labels)
+    grown = _native.BinaryGrower(0, 1, 1.0).grow(columns, np.arange(250), np.arange(2), labels)
     votes = np.empty(250, dtype=np.int8)
     grown.tree.apply_votes(columns, votes, threads)
     np.testing.assert_array_equal(votes, labels)
@@ -218,14 +218,14 @@ def test_grower_takes_rows_and_features_more_than_once(kernels):
     codes = rng.integers(255, size=(3, 30), dtype=np.uint8)
     labels = rng.choice([-1, 1], 30).astype(np.int8)
     rows, features = rng.integers(30, size=90), np.array([2, 0, 2, 2])
-    grown = _native.TreeGrower(0, 1, 1.0).grow(as_columns(codes), rows, features, labels)
+    grown = _native.BinaryGrower(0, 1, 1.0).grow(as_columns(codes), rows, features, labels)
     assert_same_tree(grown, grow_tree(codes, rows, features, labels))
 
 
 def test_grower_does_not_depend_on_the_order_of_rows(kernels):
     rng = np.random.default_rng(0)
     codes, rows, features, labels, _, _ = PATCHES["missing"].draw(rng, 300)
-    columns, grower = as_columns(codes), _native.TreeGrower(0, 1, 1.0)
+    columns, grower = as_columns(codes), _native.BinaryGrower(0, 1, 1.0)
     first = grower.grow(columns, rows, features, labels)
     second = grower.grow(columns, rng.permutation(rows), features, labels)
     np.testing.assert_array_equal(first.tree.splits, second.tree.splits)
@@ -249,10 +249,10 @@ def test_grower_rejects_wrong_patches(change, message):
     columns = as_columns(np.zeros((3, 10), dtype=np.uint8))
     patch = {"rows": np.arange(10), "features": np.arange(3), "labels": np.ones(10, dtype=np.int8), **change}
     with pytest.raises(ValueError, match=message):
-        _native.TreeGrower(0, 1, 1.0).grow(columns, **patch)
+        _native.BinaryGrower(0, 1, 1.0).grow(columns, **patch)
 
 
 @pytest.mark.parametrize(("max_depth", "min_samples_leaf"), [(-1, 1), (0, 0), (0, -5)])
 def test_grower_rejects_wrong_options(max_depth, min_samples_leaf):
     with pytest.raises(ValueError, match="max_depth must be >= 0"):
-        _native.TreeGrower(max_depth, min_samples_leaf, 1.0)
+        _native.BinaryGrower(max_depth, min_samples_leaf, 1.0)

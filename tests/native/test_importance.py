@@ -6,7 +6,7 @@ import pytest
 from mpboost import _native
 from mpboost.ensemble import SPLIT_DTYPE
 
-from .naive_tree import MISSING, as_columns, find_votes, make_tree, read_sets, read_splits
+from .naive_tree import MISSING, as_columns, find_leaves, find_votes, make_tree, read_sets, read_splits
 
 
 def make_stump(feature, n_features, bin=0):
@@ -62,7 +62,7 @@ def test_permutation_agrees_with_naive_twin_on_average(weighted, is_categorical)
     weights = 10.0 ** rng.uniform(-1, 1, n_rows) if weighted else np.ones(n_rows)
     optional_weights = weights if weighted else None
     patch = rows, features, labels, optional_weights, is_categorical
-    tree = _native.TreeGrower(3, 3, 1.0).grow(as_columns(codes), *patch).tree
+    tree = _native.BinaryGrower(3, 3, 1.0).grow(as_columns(codes), *patch).tree
     assert (len(tree.category_sets) > 0) == (is_categorical is not None)
 
     def weigh_right(codes):
@@ -157,3 +157,45 @@ def test_permutation_rejects_wrong_arguments(change, message):
 def test_permutation_rejects_a_tree_of_more_columns():
     with pytest.raises(ValueError, match="column that does not exist"):
         measure(make_stump(2, 3), np.zeros((2, 10), dtype=np.uint8), np.ones(10, dtype=np.int8))
+
+
+def draw_classes(rng, signal):
+    return np.where(rng.random(len(signal)) < 0.2, rng.integers(4, size=len(signal)), signal // 100).astype(np.uint16)
+
+
+def draw_numbers(rng, signal):
+    return signal / 100 + rng.normal(size=len(signal))
+
+
+KINDS = {
+    "classes": (draw_classes, lambda: _native.ClassGrower(3, 3, np.arange(6, dtype=np.uint16)), np.equal),
+    "numbers": (draw_numbers, lambda: _native.ValueGrower(3, 3), lambda value, label: -((value - label) ** 2)),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
+@pytest.mark.parametrize(("draw", "make_grower", "judge"), KINDS.values(), ids=KINDS.keys())
+def test_permutation_judges_classes_and_numbers_as_the_naive_twin_on_average(draw, make_grower, judge, weighted):
+    rng = np.random.default_rng(0)
+    n_rows, n_draws = 80, 400
+    codes = rng.integers(200, size=(4, 120), dtype=np.uint8)
+    labels = draw(rng, codes[1].astype(int) + codes[2])
+    codes[rng.random(codes.shape) < 0.1] = MISSING
+    rows, features = rng.permutation(120)[:n_rows], np.array([2, 0, 1])
+    weights = 10.0 ** rng.uniform(-1, 1, n_rows) if weighted else None
+    tree = make_grower().grow(as_columns(codes), rows, features, labels, weights).tree
+    splits, values = read_splits(tree), tree.leaf_values
+
+    def average(codes):
+        return np.average(judge(values[find_leaves(splits, codes[:, rows])], labels[rows]), weights=weights)
+
+    naive = np.empty((n_draws, 3))
+    for k, feature in enumerate(features):
+        for t in range(n_draws):
+            shuffled = codes.copy()
+            shuffled[feature, rows] = codes[feature, rng.permutation(rows)]
+            naive[t, k] = average(codes) - average(shuffled)
+    native = np.array([measure(tree, codes, labels, rows, features, 1, t, weights) for t in range(n_draws)])
+    error = np.sqrt((naive.var(axis=0) + native.var(axis=0)) / n_draws)
+    assert (np.abs(naive.mean(axis=0) - native.mean(axis=0)) <= 4 * error).all()
+    assert (naive.mean(axis=0)[[0, 2]] > 10 * error[[0, 2]]).all()

@@ -20,7 +20,7 @@ def make_patch(seed, n_rows, n_codes=255, missing=0.0, n_categorical=0):
 
 
 def grow(codes, labels, is_categorical=None, *, rows=None, weights=None, min_samples_leaf=1, max_depth=0):
-    grower = _native.TreeGrower(max_depth, min_samples_leaf, 1.0)
+    grower = _native.BinaryGrower(max_depth, min_samples_leaf, 1.0)
     rows = np.arange(codes.shape[1]) if rows is None else rows
     return grower.grow(as_columns(codes), rows, np.arange(len(codes)), labels, weights, is_categorical)
 
@@ -162,7 +162,7 @@ def test_weights_of_any_size_give_valid_trees_with_pure_leaves(kernels, threads,
 
 def test_weights_do_not_stay_for_the_next_tree(kernels):
     codes, labels, _ = make_patch(0, n_rows=200)
-    columns, grower = as_columns(codes), _native.TreeGrower(0, 1, 1.0)
+    columns, grower = as_columns(codes), _native.BinaryGrower(0, 1, 1.0)
     patch = np.arange(200), np.arange(5), labels
     before = grower.grow(columns, *patch)
     weighted = grower.grow(columns, *patch, 10.0 ** np.random.default_rng(0).uniform(-3, 3, 200))
@@ -189,4 +189,4 @@ def test_grower_rejects_wrong_weights(weights, message):
     columns = as_columns(np.zeros((1, 4), dtype=np.uint8))
     patch = np.arange(3), np.arange(1), np.ones(4, dtype=np.int8), np.array(weights, dtype=np.float64)
     with pytest.raises(ValueError, match=message):
-        _native.TreeGrower(0, 1, 1.0).grow(columns, *patch)
+        _native.BinaryGrower(0, 1, 1.0).grow(columns, *patch)

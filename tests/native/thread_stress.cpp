@@ -9,7 +9,7 @@
 #include "mpboost/apply.hpp"
 #include "mpboost/binning.hpp"
 #include "mpboost/forest.hpp"
-#include "mpboost/grower.hpp"
+#include "mpboost/binary_grower.hpp"
 #include "mpboost/race.hpp"
 #include "mpboost/sparse.hpp"
 #include "mpboost/votes.hpp"
@@ -49,7 +49,7 @@ std::vector<std::int32_t> boost(const Data& data, const BinnedColumns& columns, 
   std::vector<std::int8_t> learner_votes(n_rows);
   std::vector<std::int32_t> leaves(n_rows);
   const std::vector<std::int64_t> features{0, 1, 2, 3, 4, 5};
-  TreeGrower grower({0, 1, 1.0});
+  BinaryGrower grower({0, 1, 1.0});
   for (std::uint64_t t = 0; t < n_iterations; ++t) {
     const auto rows = race(log_weights.data(), n_rows, 400, Stream(1, t, Purpose::observations), threads);
     const auto grown = grower.grow(columns, {rows, features, data.labels.data(), {}, nullptr});

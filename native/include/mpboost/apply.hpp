@@ -15,4 +15,10 @@ void apply_leaves(TreeView tree, const BinnedColumns& columns, std::int32_t* lea
 // The sign, +1 or -1, of every row's leaf value: as apply_leaves, but from 64-bit masks without a look-up per row.
 void apply_votes(TreeView tree, const BinnedColumns& columns, std::int8_t* votes, Threads& threads);
 
+// The class of every row's leaf, for trees whose leaf values are whole numbers below 65 536.
+void apply_classes(TreeView tree, const BinnedColumns& columns, std::uint16_t* classes, Threads& threads);
+
+// The value of every row's leaf.
+void apply_values(TreeView tree, const BinnedColumns& columns, double* values, Threads& threads);
+
 }  // namespace mpboost

@@ -26,12 +26,24 @@ class Forest {
   void add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
                  Threads& threads) const;
 
+  // Count the classes that trees [begin, end) vote for: totals are [n_rows][n_classes]. Leaf values are classes.
+  void add_class_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int64_t n_classes,
+                       std::int32_t* totals, Threads& threads) const;
+
+  // Add the leaf values of trees [begin, end), in their order, to each row's total.
+  void add_values(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, double* totals,
+                  Threads& threads) const;
+
   const std::vector<Split>& splits() const { return splits_; }
   const std::vector<double>& leaf_values() const { return leaf_values_; }
   const std::vector<std::int64_t>& split_offsets() const { return split_offsets_; }
   const std::vector<CategorySet>& category_sets() const { return category_sets_; }
 
  private:
+  // Call take(bound tree, its view, first row, number of rows) for every block and tree, trees in their order.
+  template <class Bound, class Take>
+  void for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads, Take take) const;
+
   std::vector<Split> splits_;
   std::vector<double> leaf_values_;  // a tree has one leaf more than splits, so offsets follow
   std::vector<std::int64_t> split_offsets_{0};

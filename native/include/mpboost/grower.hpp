@@ -1,105 +1,33 @@
-// Trees grown on a minipatch.
+// What all growers of trees are given, and what they give.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
-#include "mpboost/columns.hpp"
-#include "mpboost/kernels.hpp"
 #include "mpboost/tree.hpp"
 
 namespace mpboost {
 
-struct GrowerOptions {
-  std::int32_t max_depth;         // 0: no limit
-  std::int32_t min_samples_leaf;
-  double tie_value;               // value of a leaf whose classes weigh the same
-};
-
 // What a tree is grown on. Rows and features must be valid for the columns.
+template <class Label>
 struct Minipatch {
   std::span<const std::int64_t> rows, features;
-  const std::int8_t* labels;          // of all rows: +1 or -1
+  const Label* labels;                // of all rows: +1 or -1, the code of a class, or a number
   std::span<const double> weights;    // of the patch's rows: positive; none where all weigh the same
   const bool* is_categorical;         // of all columns; null where none is
 };
 
+// The weight of a row as a whole number, so that sums are exact: those of a minipatch add up to `total`, nearly.
+inline std::int32_t whole_weight(double weight, double sum, double total) {
+  return std::max(1, static_cast<std::int32_t>(std::lround(weight / sum * total)));
+}
+
 struct GrownTree {
   Tree tree;
   std::vector<double> importances;  // of the patch's features: share of the impurity decrease, or all zero
-};
-
-// Grows classification trees by Gini impurity; leaf values are +1 and -1. Keeps its memory from one tree
-// to the next.
-class TreeGrower {
- public:
-  explicit TreeGrower(const GrowerOptions& options) : options_(options) {}
-
-  // `poll` is called now and then while it takes long, and may throw.
-  GrownTree grow(const BinnedColumns& columns, const Minipatch& patch, const std::function<void()>& poll = {});
-
- private:
-  struct Node {
-    std::int32_t begin, n_negative, n_positive;
-    std::int64_t negative, positive;  // weights of the classes: the same numbers where rows have none
-    std::int32_t depth;
-    std::int32_t parent;  // -1 for the root
-    bool is_left;
-    std::int32_t size() const { return n_negative + n_positive; }
-    std::int64_t weight() const { return negative + positive; }
-  };
-  struct Choice {
-    std::size_t lane;
-    std::uint8_t bin;
-    bool missing_left;
-    double score;
-    CategorySet set;  // of a categorical feature
-  };
-
-  bool has_weights() const { return !weights_.empty(); }
-  std::int32_t row_weight(const Node& node, std::int32_t i) const {
-    return has_weights() ? weights_[static_cast<std::size_t>(node.begin + i)] : 1;
-  }
-  bool is_categorical(std::size_t lane) const { return lane >= n_numeric_groups_ * group_lanes; }
-
-  void lay_out(const Minipatch& patch);
-  void order_rows(const Minipatch& patch);
-  void gather(const BinnedColumns& columns, const Minipatch& patch);
-  Node make_root() const;
-  bool is_final(const Node& node) const;
-  bool find_split(const Node& node, Choice& choice);
-  GroupSplit search_group(const Node& node, std::size_t group);
-  void search_categories(const Node& node, std::size_t lane, Choice& choice);
-  void place_threshold(const Node& node, Choice& choice) const;
-  void place_categories(const Node& node, Choice& choice) const;
-  void partition(const Node& node, const Choice& choice, Node& left, Node& right);
-  void move_rows(const Node& node);
-
-  std::uint8_t* codes(std::size_t group, std::int32_t row) {
-    return patch_.data() + (group * static_cast<std::size_t>(n_rows_) + static_cast<std::size_t>(row)) * group_lanes;
-  }
-  const std::uint8_t* codes(std::size_t group, std::int32_t row) const {
-    return const_cast<TreeGrower*>(this)->codes(group, row);
-  }
-  // The codes of a node's rows in a lane are group_lanes apart.
-  const std::uint8_t* lane_codes(std::size_t lane, const Node& node) const {
-    return codes(lane / group_lanes, node.begin) + lane % group_lanes;
-  }
-
-  GrowerOptions options_;
-  std::int32_t n_rows_ = 0, n_negative_ = 0;
-  std::size_t n_groups_ = 0, n_numeric_groups_ = 0;  // groups of categorical features come last
-  std::vector<std::size_t> lanes_;   // the feature, by its place in the patch, of each lane
-  std::vector<std::uint8_t> patch_;  // [group][row][lane]; the rows of a node are contiguous, negatives first
-  std::vector<std::int32_t> weights_, right_weights_;  // of the rows, in the same order; empty where they have none
-  std::vector<std::uint8_t> right_rows_, goes_left_;
-  std::vector<std::int64_t> order_;
-  std::vector<int> group_bins_;
-  std::vector<char> group_has_missing_;
-  std::vector<Node> pending_;
-  Histogram histogram_;
 };
 
 }  // namespace mpboost

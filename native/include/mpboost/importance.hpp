@@ -2,20 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "mpboost/columns.hpp"
+#include "mpboost/grower.hpp"
 #include "mpboost/random.hpp"
 #include "mpboost/tree.hpp"
 
 namespace mpboost {
 
-// How much accuracy a tree loses on some rows when one feature is shuffled among them; feature by feature. The rows
-// have weights, or all the same where there are none.
-std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& columns,
-                                            std::span<const std::int64_t> rows, std::span<const std::int64_t> features,
-                                            const std::int8_t* labels, std::span<const double> weights,
+// How much a tree loses on the rows of a minipatch when one feature is shuffled among them; feature by feature. With
+// labels -1 and +1, and with classes, that is accuracy; with numbers, it is what the squared error gains.
+template <class Label>
+std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
                                             const Stream& stream);
 
 }  // namespace mpboost

@@ -1,8 +1,7 @@
-#include "mpboost/grower.hpp"
+#include "mpboost/binary_grower.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -23,11 +22,11 @@ bool weighted_pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
 
 constexpr std::size_t gathered_lanes = 4;  // features that are gathered together: one store for all of a row
 constexpr std::int32_t polled_rows = 4096;  // nodes of fewer rows take no time to speak of
-constexpr double total_weight = 1 << 30;   // what the weights of a patch's rows, as whole numbers, add up to, nearly
+constexpr double total_weight = 1 << 30;
 
 }  // namespace
 
-GrownTree TreeGrower::grow(const BinnedColumns& columns, const Minipatch& patch, const std::function<void()>& poll) {
+GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch, const std::function<void()>& poll) {
   lay_out(patch);
   order_rows(patch);
   gather(columns, patch);
@@ -74,7 +73,7 @@ GrownTree TreeGrower::grow(const BinnedColumns& columns, const Minipatch& patch,
 
 // Give each feature its lane: numeric ones first, categorical ones in groups of their own. A lane without a feature
 // repeats the one before it, which changes nothing.
-void TreeGrower::lay_out(const Minipatch& patch) {
+void BinaryGrower::lay_out(const Minipatch<std::int8_t>& patch) {
   lanes_.clear();
   const auto fill = [&](bool categorical) {
     for (std::size_t k = 0; k < patch.features.size(); ++k)
@@ -89,7 +88,7 @@ void TreeGrower::lay_out(const Minipatch& patch) {
 }
 
 // Negatives first; weights become whole numbers in the same order.
-void TreeGrower::order_rows(const Minipatch& patch) {
+void BinaryGrower::order_rows(const Minipatch<std::int8_t>& patch) {
   n_rows_ = static_cast<std::int32_t>(patch.rows.size());
   order_.assign(patch.rows.begin(), patch.rows.end());
   const auto is_negative = [&](std::int64_t row) { return patch.labels[row] < 0; };
@@ -100,12 +99,11 @@ void TreeGrower::order_rows(const Minipatch& patch) {
   const double sum = std::accumulate(patch.weights.begin(), patch.weights.end(), 0.0);
   for (const bool negative : {true, false})
     for (std::size_t i = 0; i < patch.rows.size(); ++i)
-      if (is_negative(patch.rows[i]) == negative)
-        weights_.push_back(std::max(1, static_cast<std::int32_t>(std::lround(patch.weights[i] / sum * total_weight))));
+      if (is_negative(patch.rows[i]) == negative) weights_.push_back(whole_weight(patch.weights[i], sum, total_weight));
   right_weights_.resize(weights_.size() + 1);
 }
 
-void TreeGrower::gather(const BinnedColumns& columns, const Minipatch& patch) {
+void BinaryGrower::gather(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch) {
   patch_.resize(n_groups_ * patch.rows.size() * group_lanes);
   goes_left_.resize(patch.rows.size());
   right_rows_.resize((patch.rows.size() + 1) * group_lanes);
@@ -134,7 +132,7 @@ void TreeGrower::gather(const BinnedColumns& columns, const Minipatch& patch) {
   }
 }
 
-TreeGrower::Node TreeGrower::make_root() const {
+BinaryGrower::Node BinaryGrower::make_root() const {
   const std::int32_t n_positive = n_rows_ - n_negative_;
   if (!has_weights()) return {0, n_negative_, n_positive, n_negative_, n_positive, 0, -1, false};
   const auto positives = weights_.begin() + n_negative_;
@@ -142,13 +140,13 @@ TreeGrower::Node TreeGrower::make_root() const {
           std::accumulate(positives, weights_.end(), std::int64_t{0}), 0, -1, false};
 }
 
-bool TreeGrower::is_final(const Node& node) const {
+bool BinaryGrower::is_final(const Node& node) const {
   return node.n_negative == 0 || node.n_positive == 0 ||
          (options_.max_depth > 0 && node.depth >= options_.max_depth) ||
          node.size() / 2 < options_.min_samples_leaf;
 }
 
-bool TreeGrower::find_split(const Node& node, Choice& choice) {
+bool BinaryGrower::find_split(const Node& node, Choice& choice) {
   choice.score = -1.0;
   for (std::size_t group = 0; group < n_numeric_groups_; ++group) {
     const GroupSplit best = search_group(node, group);
@@ -160,7 +158,7 @@ bool TreeGrower::find_split(const Node& node, Choice& choice) {
   return choice.score >= 0;
 }
 
-GroupSplit TreeGrower::search_group(const Node& node, std::size_t group) {
+GroupSplit BinaryGrower::search_group(const Node& node, std::size_t group) {
   const NodeRows rows{codes(group, node.begin),
                       node.n_negative,
                       node.n_positive,
@@ -178,7 +176,7 @@ GroupSplit TreeGrower::search_group(const Node& node, std::size_t group) {
 }
 
 // Move the threshold half-way to the next code that occurs, and settle where missing values go when none was seen.
-void TreeGrower::place_threshold(const Node& node, Choice& choice) const {
+void BinaryGrower::place_threshold(const Node& node, Choice& choice) const {
   const std::uint8_t* column = lane_codes(choice.lane, node);
   std::uint8_t next = missing_code;
   std::int64_t left = 0;
@@ -193,7 +191,7 @@ void TreeGrower::place_threshold(const Node& node, Choice& choice) const {
   if (!has_missing) choice.missing_left = left > node.weight() - left;
 }
 
-void TreeGrower::partition(const Node& node, const Choice& choice, Node& left, Node& right) {
+void BinaryGrower::partition(const Node& node, const Choice& choice, Node& left, Node& right) {
   const std::uint8_t* column = lane_codes(choice.lane, node);
   const bool is_set = is_categorical(choice.lane);
   for (std::int32_t i = 0; i < node.size(); ++i) {
@@ -216,7 +214,7 @@ void TreeGrower::partition(const Node& node, const Choice& choice, Node& left, N
 
 // Rows that go left move to the front of the node, the others behind them, both in their old order,
 // which keeps the negatives first on each side.
-void TreeGrower::move_rows(const Node& node) {
+void BinaryGrower::move_rows(const Node& node) {
   for (std::size_t group = 0; group < n_groups_; ++group) {
     const std::uint8_t* from = codes(group, node.begin);
     std::uint8_t* to_left = codes(group, node.begin);

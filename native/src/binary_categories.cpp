@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "mpboost/grower.hpp"
+#include "mpboost/binary_grower.hpp"
 
 namespace mpboost {
 namespace {
@@ -22,7 +22,7 @@ bool operator<(const Category& a, const Category& b) {
 
 }  // namespace
 
-void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& choice) {
+void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice& choice) {
   std::array<Category, 256> categories;  // most nodes are small: only those that the group has are made zero
   const auto n_bins = static_cast<std::size_t>(group_bins_[lane / group_lanes]);
   std::fill_n(categories.begin(), n_bins, Category{});
@@ -74,7 +74,7 @@ void TreeGrower::search_categories(const Node& node, std::size_t lane, Choice& c
 }
 
 // Categories that the node has not seen go with its heavier part, and missing values too when none was seen.
-void TreeGrower::place_categories(const Node& node, Choice& choice) const {
+void BinaryGrower::place_categories(const Node& node, Choice& choice) const {
   const std::uint8_t* column = lane_codes(choice.lane, node);
   CategorySet seen{};
   std::int64_t left = 0;

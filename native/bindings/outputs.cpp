@@ -1,0 +1,204 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "bindings.hpp"
+#include "mpboost/class_votes.hpp"
+#include "mpboost/votes.hpp"
+
+namespace mpboost::bindings {
+namespace {
+
+constexpr const char* one_per_row = "all arrays must have one entry per row";
+constexpr const char* one_per_class = "there must be one entry per class";
+
+template <class T>
+T* data_of(const std::optional<Vector<T>>& optional, std::int64_t size, const char* message) {
+  if (optional) check_size(*optional, size, message);
+  return optional ? optional->data() : nullptr;
+}
+
+void bind_votes(nb::module_& module) {
+  module.def(
+      "add_votes",
+      [](Vector<const std::int8_t> votes, Vector<const std::int64_t> patch, Vector<const std::int8_t> labels,
+         Vector<std::int32_t> total, Vector<std::int32_t> in_patch, Vector<std::int32_t> in_patch_counts,
+         std::int8_t tie_label, Vector<const double> table, std::optional<Vector<double>> log_weights,
+         std::optional<Vector<const double>> sample_weights, std::optional<Vector<const double>> log_sample_weights,
+         Threads& threads) {
+        const auto n_rows = static_cast<std::int64_t>(votes.size());
+        check_size(labels, n_rows, one_per_row);
+        check_size(total, n_rows, one_per_row);
+        check_size(in_patch, n_rows, one_per_row);
+        check_size(in_patch_counts, n_rows, one_per_row);
+        check_indices(patch, n_rows, "the patch names a row that does not exist");
+        check(table.size() % 2 == 1, "the table of weights needs a middle");
+        const BinaryOutputs outputs{n_rows, labels.data(), total.data(), in_patch.data(), in_patch_counts.data()};
+        const RowWeights weights{as_span(table), data_of(log_weights, n_rows, one_per_row),
+                                 data_of(sample_weights, n_rows, one_per_row),
+                                 data_of(log_sample_weights, n_rows, one_per_row)};
+        nb::gil_scoped_release release;
+        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label, weights, threads);
+        return std::pair(correct.train, correct.out_of_patch);
+      },
+      nb::arg("votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("total").noconvert(),
+      nb::arg("in_patch").noconvert(), nb::arg("in_patch_counts").noconvert(), nb::arg("tie_label"), nb::arg("table"),
+      nb::arg("log_weights").noconvert().none(), nb::arg("sample_weights").none(), nb::arg("log_sample_weights").none(),
+      nb::arg("threads"),
+      "Add a learner's votes to the totals and set the log-weights to table[middle + label * total], plus those of the "
+      "rows; return how many rows (or what weight of them) the totals, and the totals without the rows' own patches, "
+      "get right.");
+}
+
+void check_classes(const Vector<const std::uint16_t>& classes, std::int64_t n_rows, std::int64_t n_classes) {
+  check_size(classes, n_rows, one_per_row);
+  std::uint16_t largest = 0;
+  for (const std::uint16_t k : as_span(classes)) largest = std::max(largest, k);
+  check(n_rows == 0 || largest < n_classes, "there is a class that does not exist");
+}
+
+void check_patch(const Vector<const std::int64_t>& patch, std::int64_t n_rows) {
+  check_indices(patch, n_rows, "the patch names a row that does not exist");
+  check(std::ranges::adjacent_find(as_span(patch), std::ranges::greater_equal{}) == as_span(patch).end(),
+        "the rows of the patch must be ascending");
+}
+
+template <class Count>
+ClassOutputs<Count> as_outputs(const Vector<const std::uint16_t>& labels, const Matrix<Count>& votes,
+                               const Matrix<Count>& oop_votes, const Vector<std::int32_t>& rivals,
+                               const Vector<std::int32_t>& oop_rivals) {
+  const auto n_rows = static_cast<std::int64_t>(votes.shape(0)), n_classes = static_cast<std::int64_t>(votes.shape(1));
+  check_classes(labels, n_rows, n_classes);
+  check_shape(oop_votes, n_rows, n_classes, "votes and oop_votes must have one shape");
+  check_size(rivals, n_rows, one_per_row);
+  check_size(oop_rivals, n_rows, one_per_row);
+  return {n_rows, n_classes, labels.data(), votes.data(), oop_votes.data(), rivals.data(), oop_rivals.data()};
+}
+
+template <class Count>
+ClassVotes<Count> as_votes(const Vector<const std::uint16_t>& labels, const Matrix<const Count>& votes) {
+  const auto n_rows = static_cast<std::int64_t>(votes.shape(0)), n_classes = static_cast<std::int64_t>(votes.shape(1));
+  check_classes(labels, n_rows, n_classes);
+  return {n_rows, n_classes, labels.data(), votes.data(), nullptr};
+}
+
+using OptionalWeights = std::optional<Vector<const double>>;
+
+ClassWeights as_weights(const Vector<const double>& table, const Vector<double>& log_weights,
+                        const OptionalWeights& log_sample_weights, std::int64_t n_rows) {
+  check(table.size() % 2 == 1, "the table of weights needs a middle");
+  check_size(log_weights, n_rows, one_per_row);
+  return {as_span(table), log_weights.data(), data_of(log_sample_weights, n_rows, one_per_row)};
+}
+
+template <class Count>
+void bind_class_votes(nb::module_& module) {
+  module.def(
+      "add_class_votes",
+      [](Vector<const std::uint16_t> new_votes, Vector<const std::int64_t> patch, Vector<const std::uint16_t> labels,
+         Matrix<Count> votes, Matrix<Count> oop_votes, Vector<std::int32_t> rivals, Vector<std::int32_t> oop_rivals,
+         Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights, Threads& threads) {
+        const auto outputs = as_outputs(labels, votes, oop_votes, rivals, oop_rivals);
+        check_classes(new_votes, outputs.n_rows, outputs.n_classes);
+        check_patch(patch, outputs.n_rows);
+        check_size(ranks, outputs.n_classes, one_per_class);
+        const ClassJudge judge{ranks.data(), data_of(sample_weights, outputs.n_rows, one_per_row)};
+        nb::gil_scoped_release release;
+        const auto correct = add_class_votes(new_votes.data(), as_span(patch), outputs, judge, threads);
+        return std::pair(correct.train, correct.out_of_patch);
+      },
+      nb::arg("new_votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
+      nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
+      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"),
+      "Count a learner's votes in `votes` and, for rows that are not in its patch, in `oop_votes`; keep the rivals, the "
+      "most votes of a class other than the row's own. Return how many rows (or what weight of them) either gets "
+      "right: a tie in `votes` goes to the class of higher rank, one in `oop_votes` is wrong.");
+
+  module.def(
+      "add_colour_votes",
+      [](Vector<const std::int8_t> new_votes, Vector<const std::int8_t> colours, Vector<const std::int64_t> patch,
+         Vector<const std::uint16_t> labels, Matrix<Count> votes, Matrix<Count> oop_votes, Vector<std::int32_t> rivals,
+         Vector<std::int32_t> oop_rivals, Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights,
+         Threads& threads) {
+        const auto outputs = as_outputs(labels, votes, oop_votes, rivals, oop_rivals);
+        check_size(new_votes, outputs.n_rows, one_per_row);
+        check_size(colours, outputs.n_classes, one_per_class);
+        check_patch(patch, outputs.n_rows);
+        check_size(ranks, outputs.n_classes, one_per_class);
+        const ClassJudge judge{ranks.data(), data_of(sample_weights, outputs.n_rows, one_per_row)};
+        nb::gil_scoped_release release;
+        const auto correct =
+            add_colour_votes(new_votes.data(), colours.data(), as_span(patch), outputs, judge, threads);
+        return std::pair(correct.train, correct.out_of_patch);
+      },
+      nb::arg("new_votes"), nb::arg("colours"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
+      nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
+      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"),
+      "As add_class_votes, for votes of +1 or -1 that count for every class of that colour.");
+}
+
+template <class Count>
+void bind_class_weights(nb::module_& module) {
+  module.def(
+      "weigh_margins",
+      [](Vector<const std::uint16_t> labels, Matrix<const Count> votes, Vector<const std::int32_t> rivals,
+         Vector<const double> table, Vector<double> log_weights, const OptionalWeights& log_sample_weights,
+         Threads& threads) {
+        auto outputs = as_votes(labels, votes);
+        check_size(rivals, outputs.n_rows, one_per_row);
+        outputs.rivals = rivals.data();
+        const ClassWeights weights = as_weights(table, log_weights, log_sample_weights, outputs.n_rows);
+        nb::gil_scoped_release release;
+        weigh_margins(outputs, weights, threads);
+      },
+      nb::arg("labels"), nb::arg("votes").noconvert(), nb::arg("rivals"), nb::arg("table"),
+      nb::arg("log_weights").noconvert(), nb::arg("log_sample_weights").none(), nb::arg("threads"),
+      "Set the log-weights to table[middle + votes of the row's class - rivals], plus those of the rows.");
+
+  module.def(
+      "weigh_confusions",
+      [](Vector<const std::uint16_t> labels, Matrix<const Count> votes,
+         const std::optional<Vector<const std::int8_t>>& colours, Vector<const double> table,
+         Vector<double> log_weights, const OptionalWeights& log_sample_weights, Threads& threads) {
+        const auto outputs = as_votes(labels, votes);
+        const std::int8_t* colour = data_of(colours, outputs.n_classes, one_per_class);
+        const ClassWeights weights = as_weights(table, log_weights, log_sample_weights, outputs.n_rows);
+        nb::gil_scoped_release release;
+        weigh_confusions(outputs, colour, weights, threads);
+      },
+      nb::arg("labels"), nb::arg("votes").noconvert(), nb::arg("colours").none(), nb::arg("table"),
+      nb::arg("log_weights").noconvert(), nb::arg("log_sample_weights").none(), nb::arg("threads"),
+      "Set the log-weights to the logarithm of the sum of exp(table[middle + votes of the row's class - votes of k]) over "
+      "the other classes k, or those of the other colour, plus those of the rows. The table must not rise.");
+
+  module.def(
+      "weigh_one_against_rest",
+      [](Vector<const std::uint16_t> labels, Matrix<const Count> votes, std::int64_t n_learners,
+         Vector<const double> table, Vector<double> log_weights, const OptionalWeights& log_sample_weights,
+         Threads& threads) {
+        const auto outputs = as_votes(labels, votes);
+        check(0 <= n_learners && n_learners < (std::int64_t{1} << 31), "n_learners must be a number below 2^31");
+        const ClassWeights weights = as_weights(table, log_weights, log_sample_weights, outputs.n_rows);
+        nb::gil_scoped_release release;
+        weigh_one_against_rest(outputs, n_learners, weights, threads);
+      },
+      nb::arg("labels"), nb::arg("votes").noconvert(), nb::arg("n_learners"), nb::arg("table"),
+      nb::arg("log_weights").noconvert(), nb::arg("log_sample_weights").none(), nb::arg("threads"),
+      "As weigh_confusions, over the margins of each class against the rest: 2 votes - n_learners for the row's "
+      "class, n_learners - 2 votes for the others.");
+}
+
+}  // namespace
+
+void bind_outputs(nb::module_& module) {
+  bind_votes(module);
+  bind_class_votes<std::uint16_t>(module);
+  bind_class_votes<std::int32_t>(module);
+  bind_class_weights<std::uint16_t>(module);
+  bind_class_weights<std::int32_t>(module);
+}
+
+}  // namespace mpboost::bindings

@@ -1,0 +1,230 @@
+"""What learners put out for a row: a vote for one of two classes, for one of many, or a number."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+
+
+class Outputs(Protocol):
+    """A kind of output: how trees of it are grown and applied, and what the outputs of an ensemble add up to.
+
+    Attributes
+    ----------
+    dtype : dtype
+        Of the outputs of a learner, one for each row, and of the labels that it is trained on.
+    """
+
+    dtype: np.dtype[Any]
+
+    def make_grower(self, max_depth: int, min_samples_leaf: int) -> Any:
+        """Make a grower of native trees."""
+
+    def apply(
+        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
+    ) -> None:
+        """Write the outputs of a tree."""
+
+    def make_totals(self, n_rows: int) -> NDArray[Any]:
+        """Make the sum of the outputs of no learners."""
+
+    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+        """Add the outputs of a learner, known by its number, to the totals."""
+
+    def add_forest(
+        self,
+        forest: _native.Forest,
+        columns: _native.BinnedColumns,
+        totals: NDArray[Any],
+        threads: _native.Threads,
+    ) -> None:
+        """Add the outputs of all trees to the totals."""
+
+    def check(self, predictions: NDArray[Any], learner: str) -> NDArray[Any]:
+        """Make sure that what a scikit-learn estimator predicts are outputs of this kind."""
+
+
+class Signs:
+    """A vote of -1 or +1, for one of two classes; votes are summed.
+
+    Parameters
+    ----------
+    tie_label : int
+        What a leaf votes for whose classes weigh the same.
+    """
+
+    dtype = np.dtype(np.int8)
+
+    def __init__(self, tie_label: int = 1):
+        self._tie_label = tie_label
+
+    def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.BinaryGrower:
+        """Make a grower of native trees."""
+        return _native.BinaryGrower(max_depth, min_samples_leaf, self._tie_label)
+
+    def apply(
+        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
+    ) -> None:
+        """Write the votes of a tree."""
+        tree.apply_votes(columns, out, threads)
+
+    def make_totals(self, n_rows: int) -> NDArray[np.int32]:
+        """Make the sum of no votes."""
+        return np.zeros(n_rows, dtype=np.int32)
+
+    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+        """Add the votes of a learner to the totals."""
+        totals += outputs
+
+    def add_forest(
+        self,
+        forest: _native.Forest,
+        columns: _native.BinnedColumns,
+        totals: NDArray[Any],
+        threads: _native.Threads,
+    ) -> None:
+        """Add the votes of all trees to the totals."""
+        forest.add_votes(columns, 0, len(forest), totals, threads)
+
+    def check(self, predictions: NDArray[Any], learner: str) -> NDArray[np.int8]:
+        """Make sure that predictions are -1 or +1."""
+        return _check_labels(predictions, np.array([-1, 1]), learner).astype(np.int8)
+
+
+class ClassVotes:
+    """A vote for one of many classes, by its code; votes are counted for each class.
+
+    Parameters
+    ----------
+    ranks : uint16 array of shape (n_classes,)
+        At a tie, the class of the highest rank wins.
+    """
+
+    dtype = np.dtype(np.uint16)
+
+    def __init__(self, ranks: NDArray[np.uint16]):
+        self.ranks = ranks
+
+    def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.ClassGrower:
+        """Make a grower of native trees."""
+        return _native.ClassGrower(max_depth, min_samples_leaf, self.ranks)
+
+    def apply(
+        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
+    ) -> None:
+        """Write the votes of a tree."""
+        tree.apply_classes(columns, out, threads)
+
+    def make_totals(self, n_rows: int) -> NDArray[np.int32]:
+        """Make the counts of no votes."""
+        return np.zeros((n_rows, len(self.ranks)), dtype=np.int32)
+
+    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+        """Count the votes of a learner."""
+        totals[np.arange(len(totals)), outputs] += 1
+
+    def add_forest(
+        self,
+        forest: _native.Forest,
+        columns: _native.BinnedColumns,
+        totals: NDArray[Any],
+        threads: _native.Threads,
+    ) -> None:
+        """Count the votes of all trees."""
+        forest.add_class_votes(columns, 0, len(forest), totals, threads)
+
+    def check(self, predictions: NDArray[Any], learner: str) -> NDArray[np.uint16]:
+        """Make sure that predictions are codes of classes."""
+        return _check_labels(predictions, np.arange(len(self.ranks)), learner).astype(np.uint16)
+
+
+class Colours(Signs):
+    """A vote of -1 or +1, for all classes that have this colour in the learner's iteration; counted for each class.
+
+    Parameters
+    ----------
+    colours : sequence of int8 arrays of shape (n_classes,)
+        -1 or +1, for each learner; it may grow.
+    n_classes : int
+        How many classes there are.
+    """
+
+    def __init__(self, colours: Sequence[NDArray[np.int8]], n_classes: int):
+        super().__init__()
+        self._colours = colours
+        self._n_classes = n_classes
+
+    def make_totals(self, n_rows: int) -> NDArray[np.int32]:
+        """Make the counts of no votes."""
+        return np.zeros((n_rows, self._n_classes), dtype=np.int32)
+
+    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+        """Count the votes of a learner."""
+        totals += outputs[:, None] == self._colours[learner]
+
+    def add_forest(
+        self,
+        forest: _native.Forest,
+        columns: _native.BinnedColumns,
+        totals: NDArray[Any],
+        threads: _native.Threads,
+    ) -> None:
+        """Count the votes of all trees."""
+        out = np.empty(len(totals), dtype=self.dtype)
+        for learner in range(len(forest)):
+            forest.tree(learner).apply_votes(columns, out, threads)
+            self.add(learner, out, totals)
+
+
+class Values:
+    """A number; numbers are summed."""
+
+    dtype = np.dtype(np.float64)
+
+    def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.ValueGrower:
+        """Make a grower of native trees."""
+        return _native.ValueGrower(max_depth, min_samples_leaf)
+
+    def apply(
+        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
+    ) -> None:
+        """Write the values of a tree."""
+        tree.apply_values(columns, out, threads)
+
+    def make_totals(self, n_rows: int) -> NDArray[np.float64]:
+        """Make the sum of no values."""
+        return np.zeros(n_rows)
+
+    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+        """Add the values of a learner to the totals."""
+        totals += outputs
+
+    def add_forest(
+        self,
+        forest: _native.Forest,
+        columns: _native.BinnedColumns,
+        totals: NDArray[Any],
+        threads: _native.Threads,
+    ) -> None:
+        """Add the values of all trees to the totals."""
+        forest.add_values(columns, 0, len(forest), totals, threads)
+
+    def check(self, predictions: NDArray[Any], learner: str) -> NDArray[np.float64]:
+        """Make sure that predictions are finite numbers, one for each row."""
+        values = np.asarray(predictions, dtype=np.float64)
+        if values.ndim != 1 or not np.isfinite(values).all():
+            raise ValueError(f"{learner} predicts what is no finite number for each row; use another weak learner.")
+        return values
+
+
+def _check_labels(predictions: NDArray[Any], known: NDArray[np.int64], learner: str) -> NDArray[Any]:
+    predictions = np.asarray(predictions)
+    if not np.isin(predictions, known).all():
+        raise ValueError(
+            f"{learner} was trained on the labels {known[0]} to {known[-1]} but predicts others; use another weak "
+            "learner."
+        )
+    return predictions

@@ -1,0 +1,108 @@
+"""The loop for many classes against the oracle, iteration by iteration."""
+
+import numpy as np
+import pytest
+from class_oracle import ClassOracle
+from oracle import WEIGHTINGS, is_completion, rank_values
+from runs import Recorder, RecordingLearner, boost_for, make_classes, make_run, pose
+
+from mpboost import MPBoostClassifier
+from mpboost.ballots import rank_classes
+
+WAYS = ("margin", "m2", "mh", "oc")
+RUNS = {
+    **{f"{way}, {weighting}": {"way": way, "weighting": weighting} for way in WAYS for weighting in WEIGHTINGS},
+    **{f"{way}, learning rate 0.1": {"way": way, "learning_rate": 0.1} for way in WAYS},
+    **{f"{way}, weights": {"way": way, "weighted": True, "learning_rate": 0.3} for way in WAYS},
+    **{f"{way}, patches of 3 rows": {"way": way, "patch": (3, 2), "weighting": "exponential"} for way in WAYS},
+    "momentum 1": {"momentum": 1.0},
+    "exploration": {"exploration": 0.3},
+    "small trees": {"max_depth": 2, "min_samples_leaf": 3},
+    "uniform observations": {"adaptive": (False, True), "weighted": True},
+    "oc, uniform observations": {"way": "oc", "adaptive": (False, True)},
+    "uniform features": {"adaptive": (True, False)},
+    "missing values": {"missing": 0.2},
+    "weights, most rows drawn": {"weighted": True, "patch": (200, 5), "max_depth": 4},
+    "categories": {"n_categorical": 8},
+    "m2, categories, missing values": {"way": "m2", "n_categorical": 8, "missing": 0.2, "min_samples_leaf": 2},
+    "oc, categories, missing values": {"way": "oc", "n_categorical": 8, "missing": 0.2},
+    "weights and categories, missing values": {"weighted": True, "n_categorical": 8, "missing": 0.2},
+}
+
+
+def make_oracle(X, labels, options):
+    adaptive = options.get("adaptive", (True, True))
+    return ClassOracle(
+        rank_values(X),
+        labels,
+        way=options.get("way", "margin"),
+        mu=options.get("momentum", 0.5),
+        weighting=options.get("weighting", "logistic"),
+        learning_rate=options.get("learning_rate", 1.0),
+        ranks=rank_classes(labels, labels.max() + 1, options.get("sample_weights")),
+        adaptive_observations=adaptive[0],
+        adaptive_features=adaptive[1],
+        sample_weights=options.get("sample_weights"),
+        is_categorical=options.get("is_categorical"),
+        max_depth=options.get("max_depth", 0),
+        min_samples_leaf=options.get("min_samples_leaf", 1),
+    )
+
+
+@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
+def test_boost_matches_the_oracle(options):
+    X, labels, options = pose(make_classes, options)
+    oracle, recorder = make_oracle(X, labels, options), Recorder()
+    run = make_run(X, labels, seed=99, **options)
+    boost_for(run, 50, recorder)
+    assert len(recorder.records) == 50
+    for t, record in enumerate(recorder.records, start=1):
+        posed = labels
+        if oracle.way == "oc":
+            oracle.colour(record.colours)
+            np.testing.assert_allclose(record.p, oracle.p, rtol=1e-12)
+            posed = record.colours[labels]
+        R, C = oracle.draw(options.get("patch", (40, 5)), 99, t, options.get("exploration", 0.0))
+        assert is_completion(R, record.R, posed, oracle.p)
+        assert record.C.tolist() == C.tolist()
+        oracle.iterate(record.R, record.C, record.patch_weights, record.learner)
+        np.testing.assert_array_equal(record.F, oracle.F)
+        np.testing.assert_array_equal(record.G, oracle.G)
+        np.testing.assert_allclose(record.p, oracle.p, rtol=1e-12)
+        np.testing.assert_allclose(record.q, oracle.q, rtol=1e-12)
+        if "sample_weights" in options:
+            assert len(set(record.patch_weights)) > 1
+        assert (record.oop, record.train) == pytest.approx((oracle.oop, oracle.train), rel=1e-12)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_classifier_publishes_what_the_oracle_finds(monkeypatch, way):
+    monkeypatch.setattr("mpboost.assembly.TreeLearner", RecordingLearner)
+    X, labels = make_classes(missing=0.1)
+    recorder, names = Recorder(), np.array(["a", "b", "c", "d"])
+    model = MPBoostClassifier(
+        n_estimators=50,
+        max_samples=40,
+        max_features=5,
+        multiclass=way,
+        learning_rate=0.1,
+        stopping=None,
+        callbacks=[recorder],
+        random_state=0,
+    ).fit(X, names[labels])
+    oracle = make_oracle(X, labels, {"way": way, "learning_rate": 0.1})
+    oop, train = [], []
+    for record in recorder.records:
+        if way == "oc":
+            oracle.colour(record.colours)
+        oracle.iterate(record.R, record.C, None, record.learner)
+        oop.append(oracle.oop)
+        train.append(oracle.train)
+    oracle.update_p(oracle.weigh())  # those of the last iteration, whatever its colours
+    np.testing.assert_array_equal(np.rint(model.decision_function(X) / 0.1), oracle.F)
+    np.testing.assert_allclose(model.oop_decision_function_, 0.1 * oracle.G, rtol=1e-15)
+    np.testing.assert_allclose(model.observation_probabilities_, oracle.p, rtol=1e-12)
+    np.testing.assert_allclose(model.feature_probabilities_, oracle.q, rtol=1e-12)
+    np.testing.assert_array_equal(model.oop_scores_, oop)
+    np.testing.assert_array_equal(model.train_scores_, train)
+    assert np.mean(model.predict(X) == names[labels]) == oracle.train
