@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-lowest lint types fuzz bench bench-quality sanitize sanitize-threads clean
+.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks sanitize sanitize-threads clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -34,7 +34,7 @@ demo: $(VENV)/demo.stamp  ## Train on digits, print what was learned, draw pictu
 	$(BIN)/python examples/demo.py
 
 test: lint types  ## Lint, check types, run all tests: what CI runs.
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mpboost
 
 # The oldest versions that the package says it runs with; some frame libraries must be old for numpy to be.
@@ -68,6 +68,9 @@ bench: $(VENV)/package.stamp  ## Measure speed and memory, beside scikit-learn, 
 
 bench-quality: $(VENV)/package.stamp  ## Measure accuracy and the paper's ablation on MNIST 3 vs 8.
 	$(BIN)/python -m benchmarks.quality
+
+bench-tasks: $(VENV)/package.stamp  ## Measure many classes and regression, beside scikit-learn.
+	$(BIN)/python -m benchmarks.tasks
 
 # The kernel tests against a build with the address and undefined-behaviour sanitizers.
 SANITIZED := build/sanitize
