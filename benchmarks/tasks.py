@@ -17,6 +17,9 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 from benchmarks.command import make_parser, run_on
@@ -198,6 +201,8 @@ def _fit_peers(peer: Any, problems: Sequence[Problem]) -> list[Outcome]:
 
 
 def _fit(model: Any, problem: Problem) -> Outcome:
+    if np.isnan(problem.X_train).any() and not get_tags(model).input_tags.allow_nan:
+        model = make_pipeline(SimpleImputer(strategy="median"), model)
     with threadpool_limits(N_THREADS):
         seconds = time_call(functools.partial(model.fit, problem.X_train, problem.y_train), n_calls=1)
         return Outcome(float(model.score(problem.X_test, problem.y_test)), seconds)

@@ -15,7 +15,7 @@ from mpboost import PAPER, MPBoostClassifier
 pytest.importorskip("matplotlib", reason="the benchmarks draw with matplotlib")
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import calibration, categories, progress, quality, sparse, speed
+from benchmarks import calibration, categories, progress, quality, sparse, speed, tasks
 from benchmarks.data import PROJECT, data_folder, make_table
 from benchmarks.literal import fit_literal, update_features, weigh_observations
 from benchmarks.measure import StepClock, measure_growth, median_ratio, take_turns
@@ -87,6 +87,15 @@ def test_calibration_quick_prints_a_row_for_each_set(capsys):
     cells = capsys.readouterr().out.splitlines()[-1].strip("| ").split(" | ")
     assert cells[:2] == ["adult", "500"]
     assert float(cells[6]) == pytest.approx(float(cells[4]) / float(cells[5]), abs=0.01)
+
+
+@needs("dna.npz")
+@needs("california_housing.npz")
+def test_tasks_quick_prints_a_table_for_each_set(capsys):
+    assert tasks.main(["--quick", "--only", "dna", "california_housing"]) == 0
+    printed = capsys.readouterr().out
+    words = ("dna", "3 classes", "margin", "RandomForest in our time", "california", "linear", "AdaBoostRegressor")
+    assert [word for word in words if word not in printed] == []
 
 
 @needs_linux

@@ -46,7 +46,9 @@ def test_plain_values_may_be_nan():
     assert math.isnan(pass_through(Plain(), math.nan))
 
 
-@pytest.mark.parametrize("value", [object(), {1}, 1j, [object()], {"a": b""}], ids=["object", "set", "complex", "list of objects", "bytes"])
+@pytest.mark.parametrize(
+    "value", [object(), {1}, 1j, [object()], {"a": b""}], ids=["object", "set", "complex", "list of objects", "bytes"]
+)
 def test_plain_values_exclude_other_objects(value):
     with pytest.raises(TypeError, match="pickle or skops"):
         pass_through(Plain(), value)
