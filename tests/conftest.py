@@ -1,6 +1,7 @@
 """What tests share: real data sets, where they are at hand, and one profile for property tests."""
 
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -59,3 +60,12 @@ def kernels(request: pytest.FixtureRequest):
     _native.use_kernels(request.param)
     yield request.param
     _native.use_kernels(_native.available_kernels()[0])
+
+
+@pytest.fixture
+def python_handler():
+    """Python's own handler before each test and, whatever a test does, after it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    left = signal.signal(signal.SIGINT, before)
+    assert left is signal.default_int_handler

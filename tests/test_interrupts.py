@@ -21,13 +21,7 @@ from mpboost.tasks import BinaryTask
 PARAMETERS = {**SMALL, "stopping": None, "warm_start": True}
 
 
-@pytest.fixture(autouse=True)
-def python_handler():
-    """Python's own handler before each test and, whatever a test does, after it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    left = signal.signal(signal.SIGINT, before)
-    assert left is signal.default_int_handler
+pytestmark = pytest.mark.usefixtures("python_handler")
 
 
 def press_ctrl_c():

@@ -355,6 +355,7 @@ def test_digits_are_learned(way):
     ("way", "method", "n_done"),
     [("oc", "pose", 4), ("oc", "complete", 4), ("oc", "update", 5), ("margin", "update", 5)],
 )
+@pytest.mark.usefixtures("python_handler")
 def test_fit_goes_on_after_an_interrupt(monkeypatch, way, method, n_done):
     parameters = {"multiclass": way, "stopping": None, "warm_start": True}
     with monkeypatch.context() as patch:
