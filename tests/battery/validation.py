@@ -75,7 +75,7 @@ class ValidationBattery:
     def test_validation_data_make_out_of_patch_rows_needless(self):
         model, _, _ = self.fit_with_validation(stopping="patience", max_samples=1.0)
         assert np.isnan(model.oop_score_)
-        assert model.validation_score_ > 0.5
+        assert model.validation_score_ > self.subject.least_score
 
     def test_validation_data_are_read_in_any_form(self):
         X, y = self.subject.make_data()
