@@ -69,8 +69,8 @@ def test_public_class_and_its_methods_are_documented(name):
 METHODS = [
     (estimator, method)
     for estimator in ESTIMATORS
-    for method in vars(estimator)
-    if method == "fit" or "predict" in method or "decision" in method
+    for method in dir(estimator)
+    if method == "fit" or re.match("(staged_)?(predict|decision)", method)
 ]
 
 

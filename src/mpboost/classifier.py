@@ -1,29 +1,26 @@
 """The classifier: scikit-learn's manners around the loop."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, _fit_context
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
 
-from mpboost.ballots import break_ties, count_votes, find_winners, share_votes
-from mpboost.base import MinipatchBooster
 from mpboost.boosting import BoostingRun
 from mpboost.callbacks import Callback
 from mpboost.class_tasks import TASKS, Multiclass
 from mpboost.data import TrainingData
 from mpboost.fitted import describe_classifier
 from mpboost.learners import Importance
-from mpboost.outputs import ClassVotes, Colours, Outputs, Signs
 from mpboost.parameters import CLASSIFIER_CONSTRAINTS
 from mpboost.problem import Problem, pose_classes
 from mpboost.sampling import CLASSIFIER_SIZES, PatchSizes, Size
 from mpboost.tasks import BinaryTask, Task, Weighting
+from mpboost.voting import VotingBooster
 
 
-class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
+class MPBoostClassifier(VotingBooster):
     """Minipatch boosting for two classes or many.
 
     Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets it vote
@@ -242,134 +239,6 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
         """
         return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Sum the votes of all learners, times the learning rate that they were trained with.
-
-        At a tie the class of most weight in training is set half a vote apart, so that the decision is always that of
-        ``predict``.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
-
-        Returns
-        -------
-        decision : array of shape (n_samples,) or (n_samples, n_classes)
-            Of two classes positive for ``classes_[1]``, negative for ``classes_[0]``. Of more, a column for each.
-        """
-        return self._weigh(self._vote(X))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row: the one with the most votes, at a tie the one of most weight in training.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-            Entries of ``classes_``.
-        """
-        return self._decide(self._vote(X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the probability of each class, calibrated on the out-of-patch votes of the training rows.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
-
-        Returns
-        -------
-        probabilities : array of shape (n_samples, n_classes)
-            In the order of ``classes_``; rows sum to 1. The class that ``predict`` gives is the most probable one.
-        """
-        return self._calibrate(self._vote(X))
-
-    def predict_vote_share(self, X: Any) -> NDArray[np.float64]:
-        """Give the share of votes for each class, as it is.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
-
-        Returns
-        -------
-        shares : array of shape (n_samples, n_classes)
-            In the order of ``classes_``; rows sum to 1.
-        """
-        return share_votes(self._vote(X))
-
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Give the decision function of the first, the first two, ... learners.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
-
-        Yields
-        ------
-        decision : array of shape (n_samples,) or (n_samples, n_classes)
-            As ``decision_function``, for one more learner each time.
-        """
-        for votes in self._staged_vote(X):
-            yield self._weigh(votes)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Predict with the first, the first two, ... learners.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
-
-        Yields
-        ------
-        labels : array of shape (n_samples,)
-            As ``predict``, for one more learner each time.
-        """
-        for votes in self._staged_vote(X):
-            yield self._decide(votes)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Give the probabilities of the first, the first two, ... learners, all by the calibration of the model.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
-
-        Yields
-        ------
-        probabilities : array of shape (n_samples, n_classes)
-            As ``predict_proba``, for one more learner each time.
-        """
-        for votes in self._staged_vote(X):
-            yield self._calibrate(votes)
-
-    def _vote(self, X: Any) -> NDArray[np.int32]:
-        return count_votes(self._total(X), len(self._ensemble))
-
-    def _staged_vote(self, X: Any) -> Iterator[NDArray[np.int32]]:
-        for n_learners, totals in enumerate(self._staged_total(X), start=1):
-            yield count_votes(totals, n_learners)
-
-    def _weigh(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
-        broken, _ = break_ties(votes, self._ranks)
-        return self._vote_weight * (broken if len(self.classes_) > 2 else broken[:, 1] - broken[:, 0])
-
-    def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
-        return self.classes_[find_winners(votes, self._ranks)]
-
-    def _calibrate(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
-        return self._calibration.predict(*break_ties(votes, self._ranks))
-
     def _pose(self, data: TrainingData) -> Problem:
         return pose_classes(data, self.class_weight)
 
@@ -390,9 +259,3 @@ class MPBoostClassifier(ClassifierMixin, MinipatchBooster):
 
     def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
         return describe_classifier(run, problem, known, self.learning_rate)
-
-    @property
-    def _outputs(self) -> Outputs:
-        if hasattr(self, "_colours"):
-            return Colours(self._colours, len(self.classes_))
-        return Signs() if len(self.classes_) == 2 else ClassVotes(self._ranks)
