@@ -238,6 +238,9 @@ CHANGES = [
     (set_entry("ensemble.splits", 16, 255), "valid trees"),  # the bin of missing values
     (set_array("ensemble.splits", np.zeros(15, dtype=np.uint8)), "20 bytes"),
     (set_array("calibration.slopes", [1.0, np.nan]), "slopes"),
+    (set_entry("observation_difficulty", 0, 1.1), "observation_difficulty must be between 0 and 1, or NaN"),
+    (set_entry("targets", 0, 2), "targets has classes that do not exist"),
+    (set_entry("targets", 0, -2), "targets has classes that do not exist"),
     (set_array("calibration.slopes", [1.0, 1.0, 1.0]), "size 3"),
     (set_array("is_categorical", np.ones(5, dtype=bool)), "do not fit together"),
 ]

@@ -7,6 +7,7 @@ Sampling", 2020) for people who know scikit-learn.
 from mpboost.callbacks import Callback, FeatureProbabilityRecorder, ProgressBar
 from mpboost.classifier import MPBoostClassifier
 from mpboost.container import ModelFileError
+from mpboost.label_issues import find_label_issues
 from mpboost.persistence import load_model, save_model
 from mpboost.presets import PAPER
 from mpboost.regressor import MPBoostRegressor
@@ -22,6 +23,7 @@ __all__ = [
     "ModelFileError",
     "ProgressBar",
     "__version__",
+    "find_label_issues",
     "load_model",
     "save_model",
 ]

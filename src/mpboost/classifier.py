@@ -118,6 +118,11 @@ class MPBoostClassifier(VotingBooster):
         Accuracy on ``X_val``, of the model and after each iteration, if there was such data.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
         For each row, the decision function of the learners that never saw it; NaN for rows of weight 0.
+    observation_difficulty_ : array of shape (n_samples,)
+        How hard each row is for the learners that never saw it: from 0, where all vote for its label, to 1, where all
+        vote for one other class; 1/2 is a draw. It is (r + 1) / (r + s + 2), with s votes for the label and r for the
+        strongest other class, so that few votes tell less than many and no vote gives 1/2. NaN for rows of weight 0.
+        ``find_label_issues`` ranks suspect labels by it.
     observation_probabilities_ : array of shape (n_samples,)
         p: where the hard rows are.
     feature_probabilities_ : array of shape (n_features_in_,)

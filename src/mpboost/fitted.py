@@ -7,6 +7,7 @@ import numpy as np
 from mpboost.boosting import BoostingRun
 from mpboost.calibration import VoteCalibration
 from mpboost.class_tasks import ColourTask
+from mpboost.difficulty import judge_residuals, judge_votes
 from mpboost.problem import Problem
 from mpboost.sampling import probabilities_from_logs
 
@@ -49,9 +50,11 @@ def describe_classifier(
     return describe_fit(run, problem, known) | {
         "classes_": problem.classes,
         "oop_decision_function_": problem.spread(oop_decision, np.nan),
+        "observation_difficulty_": problem.spread(judge_votes(counts, task.classes), np.nan),
         "_calibration": calibration,
         "_ranks": task.ranks,
         "_colours": colours,
+        "_targets": problem.spread(task.classes.astype(np.int32), -1),
         "_vote_weight": float(learning_rate),
     }
 
@@ -59,5 +62,10 @@ def describe_classifier(
 def describe_regressor(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
     """List the attributes of a regressor."""
     task: Any = run.task
-    oop_prediction = problem.spread(task.predict_oop(run.best.task), np.nan)
-    return describe_fit(run, problem, known) | {"oop_prediction_": oop_prediction}
+    oop_prediction = task.predict_oop(run.best.task)
+    difficulty = judge_residuals(task.labels - oop_prediction, task.sample_weights)
+    return describe_fit(run, problem, known) | {
+        "oop_prediction_": problem.spread(oop_prediction, np.nan),
+        "observation_difficulty_": problem.spread(difficulty, np.nan),
+        "_targets": problem.spread(task.labels.copy(), np.nan),
+    }

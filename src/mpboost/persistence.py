@@ -78,6 +78,7 @@ def _list_run_fields(score: Rule, validation_score: Rule, leaf_value: Rule) -> t
         Field("validation_scores_", Array("float64", "n_iterations", rule=validation_score), optional=True),
         Field("validation_score_", Scalar(float, rule=validation_score), optional=True),
         Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
+        Field("observation_difficulty_", Array("float64", "n_samples", rule=SCORE)),
         Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
         Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
         Field("_ensemble", trees),
@@ -95,11 +96,13 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
         Field("_vote_weight", Scalar(float, rule=VOTE_WEIGHT)),
+        Field("_targets", Array("int32", "n_samples")),
     ),
     MPBoostRegressor: (
         *FEATURES,
         *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, PREDICTABLE),
         Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
     ),
 }
 
@@ -223,10 +226,12 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
 
 
 def _check_votes(model: Any) -> None:
-    """Check that there are classes, and that trees vote for these: by their sign, by colours, or by codes."""
+    """Check that there are classes, and that rows and trees, by sign, by colours or by codes, know no others."""
     n_classes = len(model.classes_)
     if n_classes < 2:
         refuse("classes", "must be two at least")
+    if not np.all((model._targets >= -1) & (model._targets < n_classes)):
+        refuse("targets", "has classes that do not exist")
     if n_classes == 2 and hasattr(model, "_colours"):
         refuse("colours", "are for more than two classes")
     if isinstance(model._outputs, ClassVotes):

@@ -109,6 +109,10 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
     oop_prediction_ : array of shape (n_samples,)
         For each row, the prediction of the learners that never saw it; NaN where there is none, and for rows of
         weight 0.
+    observation_difficulty_ : array of shape (n_samples,)
+        How hard each row is for the learners that never saw it: r / (r + m), with r the size of its out-of-patch
+        residual and m the median of all, so that 1/2 is as hard as usual; 1/2 for rows without such learners, NaN for
+        rows of weight 0. ``find_label_issues`` ranks suspect numbers by it.
     observation_probabilities_ : array of shape (n_samples,)
         p: where the hard rows are.
     feature_probabilities_ : array of shape (n_features_in_,)

@@ -115,11 +115,11 @@ class WeightBattery:
         whole.fit(form(X), y, sample_weight=weights)
         part.fit(form(X[~absent]), y[~absent], sample_weight=weights[~absent])
         learned, expected = list_learned(whole), list_learned(part)
-        p, G = (learned.pop(name) for name in ("observation_probabilities_", self.subject.oop_output))
-        assert not p[absent].any()
-        assert np.isnan(G[absent]).all()
-        assert_equal_bytes(p[~absent], expected.pop("observation_probabilities_"))
-        assert_equal_bytes(G[~absent], expected.pop(self.subject.oop_output))
+        assert not learned["observation_probabilities_"][absent].any()
+        for name in ("observation_difficulty_", self.subject.oop_output):
+            assert np.isnan(learned[name][absent]).all()
+        for name in ("observation_probabilities_", "observation_difficulty_", self.subject.oop_output):
+            assert_equal_bytes(learned.pop(name)[~absent], expected.pop(name))
         assert learned.keys() == expected.keys()
         for name, value in learned.items():
             assert_equal_bytes(value, expected[name])

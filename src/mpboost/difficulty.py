@@ -1,0 +1,65 @@
+"""How hard rows are for learners that never saw them, between 0 and 1; 1/2 where there are none."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost.class_tasks import find_rivals
+from mpboost.value_task import find_median
+
+
+def judge_votes(counts: NDArray[np.integer], labels: NDArray[np.uint16]) -> NDArray[np.float64]:
+    """Judge rows by the votes for their own class and for its strongest rival, and by one more imagined for each.
+
+    That is the rule of succession, of Laplace: a single vote against the label tells less than a hundred of a hundred.
+
+    Parameters
+    ----------
+    counts : integer array of shape (n_samples, n_classes)
+        Votes for each class of the learners that never saw the row.
+    labels : uint16 array of shape (n_samples,)
+        Codes of the classes.
+
+    Returns
+    -------
+    difficulty : float64 array of shape (n_samples,)
+        The rival's share of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> judge_votes(np.array([[98, 0, 0], [0, 1, 0], [20, 68, 10]]), np.array([0, 0, 0], dtype=np.uint16)).round(2)
+    array([0.01, 0.67, 0.77])
+    """
+    own = counts[np.arange(len(labels)), labels] + 1.0
+    rivals = find_rivals(counts, labels) + 1.0
+    return rivals / (own + rivals)
+
+
+def judge_residuals(residuals: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Judge rows by how large their residuals are beside the median: as large is 1/2, nine times as large 0.9.
+
+    Parameters
+    ----------
+    residuals : float64 array of shape (n_samples,)
+        Numbers to predict minus what learners that never saw the row predict; NaN where there are none.
+    weights : float64 array of shape (n_samples,), default=None
+        What rows weigh in the median.
+
+    Returns
+    -------
+    difficulty : float64 array of shape (n_samples,)
+        The residual's share of its sum with the median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> judge_residuals(np.array([0.0, 1.0, -9.0, np.nan]))
+    array([0. , 0.5, 0.9, 0.5])
+    """
+    difficulty = np.full(len(residuals), 0.5)
+    is_known = ~np.isnan(residuals)
+    if is_known.any():
+        sizes, known_weights = np.abs(residuals[is_known]), None if weights is None else weights[is_known]
+        scale = find_median(sizes, known_weights) or np.average(sizes, weights=known_weights) or 1.0
+        difficulty[is_known] = sizes / (sizes + scale)
+    return difficulty
