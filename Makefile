@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks sanitize sanitize-threads clean
+.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks bench-labels sanitize sanitize-threads clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -71,6 +71,9 @@ bench-quality: $(VENV)/package.stamp  ## Measure accuracy and the paper's ablati
 
 bench-tasks: $(VENV)/package.stamp  ## Measure many classes and regression, beside scikit-learn.
 	$(BIN)/python -m benchmarks.tasks
+
+bench-labels: $(VENV)/package.stamp  ## Measure how well flipped labels are found, beside cross-validation.
+	$(BIN)/python -m benchmarks.label_issues
 
 # The kernel tests against a build with the address and undefined-behaviour sanitizers.
 SANITIZED := build/sanitize

@@ -15,7 +15,7 @@ from mpboost import PAPER, MPBoostClassifier
 pytest.importorskip("matplotlib", reason="the benchmarks draw with matplotlib")
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import calibration, categories, progress, quality, sparse, speed, tasks
+from benchmarks import calibration, categories, label_issues, progress, quality, sparse, speed, tasks
 from benchmarks.data import PROJECT, data_folder, make_table
 from benchmarks.literal import fit_literal, update_features, weigh_observations
 from benchmarks.measure import StepClock, measure_growth, median_ratio, take_turns
@@ -98,6 +98,27 @@ def test_tasks_quick_prints_a_table_for_each_set(capsys):
     assert [word for word in words if word not in printed] == []
 
 
+@needs("dna.npz")
+@needs("spambase.npz")
+def test_label_issues_quick_prints_a_line_for_each_set(capsys):
+    assert label_issues.main(["--quick", "--only", "dna", "spambase"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    cells = {line[0]: line[1:] for line in lines if line and line[0] in ("dna", "spambase")}
+    for line in cells.values():
+        assert line[:2] == ["5%", "600"]
+        assert float(line[2]) > 0.8
+        assert float(line[4]) == pytest.approx(float(line[2]) - float(line[3]), abs=2e-4)
+    assert cells.keys() == {"dna", "spambase"}
+
+
+def test_flip_changes_so_many_labels_and_no_others():
+    y = np.arange(1000) % 3
+    flipped = label_issues.flip(np.zeros((1000, 1)), y, 0.1)
+    assert flipped.is_flipped.sum() == 100
+    np.testing.assert_array_equal(flipped.y != y, flipped.is_flipped)
+    assert np.unique(flipped.y).tolist() == [0, 1, 2]
+
+
 @needs_linux
 def test_sparse_quick_measures_both_formats(capsys):
     assert sparse.main(["--quick"]) == 0
@@ -129,7 +150,9 @@ def test_measure_growth_finds_a_short_peak():
     assert measure_growth(lambda: None)[0] < 10e6
 
 
-@pytest.mark.parametrize("benchmark", [speed, quality, calibration, categories], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "benchmark", [speed, quality, calibration, categories, label_issues], ids=lambda module: module.__name__
+)
 def test_benchmarks_say_what_to_do_without_data(benchmark, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MPBOOST_DATA", str(tmp_path))
     assert benchmark.main(["--quick"]) == 2
