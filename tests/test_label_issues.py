@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from mpboost import Callback, MPBoostClassifier, MPBoostRegressor, find_label_issues, load_model, save_model
+from mpboost import Callback, MPBoostClassifier, MPBoostRegressor, difficulty, find_label_issues, load_model, save_model
 from mpboost.difficulty import judge_residuals, judge_votes
 
 SMALL = {"n_estimators": 60, "max_samples": 40, "max_features": 4, "stopping": None, "random_state": 0}
@@ -101,6 +101,14 @@ def test_judge_votes_follows_the_votes(data, n_classes, n_rows):
     np.testing.assert_array_equal(np.sign(difficulty - 0.5), np.sign(rivals - own))
     turned = judge_votes(counts[:, ::-1], (n_classes - 1 - labels).astype(np.uint16))
     np.testing.assert_array_equal(turned, difficulty)
+
+
+def test_judge_votes_judges_rows_in_batches(monkeypatch):
+    rng = np.random.default_rng(0)
+    counts, labels = rng.integers(0, 50, (100, 3)), rng.integers(0, 3, 100).astype(np.uint16)
+    expected = judge_votes(counts, labels)
+    monkeypatch.setattr(difficulty, "BATCH_ROWS", 7)
+    np.testing.assert_array_equal(judge_votes(counts, labels), expected)
 
 
 def test_judge_votes_trusts_many_votes_more_than_few():

@@ -240,7 +240,7 @@ CHANGES = [
     (set_array("calibration.slopes", [1.0, np.nan]), "slopes"),
     (set_entry("observation_difficulty", 0, 1.1), "observation_difficulty must be between 0 and 1, or NaN"),
     (set_entry("targets", 0, 2), "targets has classes that do not exist"),
-    (set_entry("targets", 0, -2), "targets has classes that do not exist"),
+    (set_entry("targets", 0, 2**16 - 1), "targets has classes that do not exist"),
     (set_array("calibration.slopes", [1.0, 1.0, 1.0]), "size 3"),
     (set_array("is_categorical", np.ones(5, dtype=bool)), "do not fit together"),
 ]

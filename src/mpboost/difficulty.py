@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 from mpboost.class_tasks import find_rivals
 from mpboost.value_task import find_median
 
+#: Rows that are judged at a time: bounds the memory.
+BATCH_ROWS = 1 << 14
+
 
 def judge_votes(counts: NDArray[np.integer], labels: NDArray[np.uint16]) -> NDArray[np.float64]:
     """Judge rows by the votes for their own class and for its strongest rival, and by one more imagined for each.
@@ -30,9 +33,13 @@ def judge_votes(counts: NDArray[np.integer], labels: NDArray[np.uint16]) -> NDAr
     >>> judge_votes(np.array([[98, 0, 0], [0, 1, 0], [20, 68, 10]]), np.array([0, 0, 0], dtype=np.uint16)).round(2)
     array([0.01, 0.67, 0.77])
     """
-    own = counts[np.arange(len(labels)), labels] + 1.0
-    rivals = find_rivals(counts, labels) + 1.0
-    return rivals / (own + rivals)
+    difficulty = np.empty(len(labels))
+    for start in range(0, len(labels), BATCH_ROWS):
+        batch = slice(start, start + BATCH_ROWS)
+        own = np.take_along_axis(counts[batch], labels[batch, None].astype(np.intp), axis=1)[:, 0] + 1.0
+        rivals = find_rivals(counts[batch], labels[batch]) + 1.0
+        difficulty[batch] = rivals / (own + rivals)
+    return difficulty
 
 
 def judge_residuals(residuals: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

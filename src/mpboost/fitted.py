@@ -54,7 +54,7 @@ def describe_classifier(
         "_calibration": calibration,
         "_ranks": task.ranks,
         "_colours": colours,
-        "_targets": problem.spread(task.classes.astype(np.int32), -1),
+        "_targets": problem.spread(task.classes, 0),
         "_vote_weight": float(learning_rate),
     }
 

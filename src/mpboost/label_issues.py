@@ -99,7 +99,7 @@ def _find_winners(model: Any) -> NDArray[np.intp]:
 
 
 def _find_clear_wins(
-    difficulty: NDArray[np.float64], given: NDArray[np.int32], winners: NDArray[np.intp]
+    difficulty: NDArray[np.float64], given: NDArray[np.uint16], winners: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
     """Find the rows that another class wins as clearly as it wins, on average, the rows of its own.
 

@@ -96,7 +96,7 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
         Field("_vote_weight", Scalar(float, rule=VOTE_WEIGHT)),
-        Field("_targets", Array("int32", "n_samples")),
+        Field("_targets", Array("uint16", "n_samples")),
     ),
     MPBoostRegressor: (
         *FEATURES,
@@ -230,7 +230,7 @@ def _check_votes(model: Any) -> None:
     n_classes = len(model.classes_)
     if n_classes < 2:
         refuse("classes", "must be two at least")
-    if not np.all((model._targets >= -1) & (model._targets < n_classes)):
+    if np.any(model._targets >= n_classes):
         refuse("targets", "has classes that do not exist")
     if n_classes == 2 and hasattr(model, "_colours"):
         refuse("colours", "are for more than two classes")
