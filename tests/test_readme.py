@@ -1,4 +1,4 @@
-"""The README's example is true."""
+"""The README's examples are true."""
 
 import re
 from pathlib import Path
@@ -13,6 +13,16 @@ def test_readme_example_runs_and_prints_what_it_says(capsys):
     test_score, oop_score = map(float, capsys.readouterr().out.splitlines()[0].split())
     assert test_score > 0.93
     assert abs(test_score - oop_score) < 0.05
+
+
+def test_readme_examples_run_one_after_the_other(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)  # one of them writes a model file
+    known = {}
+    for code in re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(code, str(README), "exec"), known)
+    search, model = known["search"], known["model"]
+    assert model.get_params() | search.best_params_ == model.get_params()
+    assert model.score(known["X_test"], known["y_test"]) > 0.93
 
 
 def test_readme_pictures_exist():

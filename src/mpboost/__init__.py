@@ -11,6 +11,7 @@ from mpboost.label_issues import find_label_issues
 from mpboost.persistence import load_model, save_model
 from mpboost.presets import PAPER
 from mpboost.regressor import MPBoostRegressor
+from mpboost.tuning import OOPSearch, oop_tune
 
 __version__ = "0.1.0"
 
@@ -21,9 +22,11 @@ __all__ = [
     "MPBoostClassifier",
     "MPBoostRegressor",
     "ModelFileError",
+    "OOPSearch",
     "ProgressBar",
     "__version__",
     "find_label_issues",
     "load_model",
+    "oop_tune",
     "save_model",
 ]
