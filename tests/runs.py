@@ -26,6 +26,7 @@ class Record:
     C: NDArray[np.int64]
     patch_weights: NDArray[np.float64] | None
     learner: TrainedLearner | None
+    U: NDArray[np.int64] | None
     state: dict[str, NDArray[Any]]
     colours: NDArray[np.int8] | None
     p: NDArray[np.float64]
@@ -43,6 +44,10 @@ class Record:
             return self.F - self.state["in_patch_votes"]
         return self.state["oop_votes" if "votes" in self.state else "oop_sums"]
 
+    @property
+    def rate(self) -> float:
+        return self.state["learning_rate"][0]
+
 
 class Recorder(Callback):
     """Keeps what a run shows after each iteration."""
@@ -57,6 +62,7 @@ class Recorder(Callback):
                 run.features.copy(),
                 getattr(run.observation_sampler, "patch_weights", None),
                 getattr(run.learner, "trained", None),
+                getattr(run.learner, "unseen", None),
                 {name: array.copy() for name, array in run.task.state.items()},
                 run.task.colours[-1] if hasattr(run.task, "colours") else None,
                 run.observation_probabilities,
@@ -76,10 +82,10 @@ class RecordingSampler(ObservationSampler):
 
 
 class RecordingLearner(TreeLearner):
-    """Keeps the last learner that it trained."""
+    """Keeps the last learner that it trained, and the rows that judged its features."""
 
-    def train(self, *patch):
-        self.trained = super().train(*patch)
+    def train(self, iteration, draw, *patch):
+        self.trained, self.unseen = super().train(iteration, draw, *patch), draw.unseen
         return self.trained
 
 
@@ -125,6 +131,7 @@ def make_run(
     momentum=0.5,
     exploration=0.0,
     adaptive=(True, True),
+    importance="impurity",
     max_depth=None,
     min_samples_leaf=1,
     stopping=None,
@@ -149,17 +156,24 @@ def make_run(
     options = TreeOptions(
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,
-        importance="impurity",
+        importance=importance,
         is_categorical=is_categorical,
         seed=seed,
     )
     trees = RecordingLearner(mapper, table, task.outputs, options, threads)
+    rows = RecordingSampler(task.log_weights, patch[0], seed, sample_weights, draws_unseen=importance == "out_of_patch")
     features = FeatureSampler(
-        X.shape[1], patch[1], momentum=momentum, exploration=exploration, adaptive=adaptive[1], seed=seed
+        X.shape[1],
+        patch[1],
+        momentum=momentum,
+        exploration=exploration,
+        adaptive=adaptive[1],
+        seed=seed,
+        remembers=importance == "out_of_patch",
     )
     return BoostingRun(
         task=task,
-        observation_sampler=RecordingSampler(task.log_weights, patch[0], seed, sample_weights),
+        observation_sampler=rows,
         feature_sampler=features,
         learner=learner or trees,
         stopping=stopping or NoStopping(),

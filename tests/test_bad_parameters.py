@@ -42,8 +42,6 @@ BAD_PARAMETERS = [
     ("estimator", 3, None),
     ("estimator", DecisionTreeClassifier, "instance"),
     ("estimator", Duck(), "classifier"),
-    ("estimator", Nameless(), "permutation"),
-    ("estimator", GaussianNB(), "permutation"),
     ("estimator", LinearRegression(), "classifier"),
     ("estimator", DecisionTreeRegressor(), "classifier"),
     ("n_estimators", 0, None),
@@ -171,6 +169,17 @@ def test_fit_with_a_bad_parameter_leaves_a_fitted_model_as_it_was(name, value, w
     with pytest.raises(REFUSED):
         model.fit(X, Y)
     model.set_params(**{name: good})
+    memory.assert_unchanged(model)
+
+
+@pytest.mark.parametrize("estimator", [Nameless(), GaussianNB()], ids=["nameless", "bayes"])
+def test_fit_refuses_impurity_of_an_estimator_that_tells_nothing_about_features(estimator):
+    model = make_model().fit(X, Y)
+    memory = Memory(model, X)
+    model.set_params(estimator=estimator, importance="impurity")
+    with pytest.raises(ValueError, match="permutation"):
+        model.fit(X, Y)
+    model.set_params(estimator=memory.held["estimator"], importance=memory.held["importance"])
     memory.assert_unchanged(model)
 
 

@@ -24,6 +24,7 @@ class TestMPBoostRegressor(EstimatorBattery):
 
 def test_battery_is_run_for_every_public_estimator():
     public = {each for each in vars(mpboost).values() if isinstance(each, type) and issubclass(each, BaseEstimator)}
-    assert {battery.subject.estimator for battery in EstimatorBattery.__subclasses__()} == public
+    tried = {battery.subject.estimator for battery in EstimatorBattery.__subclasses__()}
+    assert tried == public - {mpboost.OOPSearch}  # a search has tests of its own
     batteries = {*EstimatorBattery.__subclasses__(), *VariantBattery.__subclasses__()} - {EstimatorBattery}
     assert {battery.subject for battery in batteries} == {*SUBJECTS}

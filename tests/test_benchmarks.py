@@ -15,7 +15,7 @@ from mpboost import PAPER, MPBoostClassifier
 pytest.importorskip("matplotlib", reason="the benchmarks draw with matplotlib")
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import calibration, categories, label_issues, progress, quality, sparse, speed, tasks
+from benchmarks import calibration, categories, label_issues, progress, quality, sparse, speed, tasks, tuning
 from benchmarks.data import PROJECT, data_folder, make_table
 from benchmarks.literal import fit_literal, update_features, weigh_observations
 from benchmarks.measure import StepClock, measure_growth, median_ratio, take_turns
@@ -89,6 +89,14 @@ def test_calibration_quick_prints_a_row_for_each_set(capsys):
     assert float(cells[6]) == pytest.approx(float(cells[4]) / float(cells[5]), abs=0.01)
 
 
+@needs("spambase.npz")
+def test_tuning_quick_compares_searches(capsys):
+    assert tuning.main(["--quick", "spambase"]) == 0
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[:2] for row in rows] == [["spambase", way] for way in ("defaults", "OOPSearch", "GridSearchCV")]
+    assert all(70 < float(row[2].rstrip(" %")) < 100 for row in rows)
+
+
 @needs("dna.npz")
 @needs("california_housing.npz")
 def test_tasks_quick_prints_a_table_for_each_set(capsys):
@@ -151,7 +159,9 @@ def test_measure_growth_finds_a_short_peak():
 
 
 @pytest.mark.parametrize(
-    "benchmark", [speed, quality, calibration, categories, label_issues], ids=lambda module: module.__name__
+    "benchmark",
+    [speed, quality, calibration, categories, label_issues, tuning],
+    ids=lambda module: module.__name__,
 )
 def test_benchmarks_say_what_to_do_without_data(benchmark, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("MPBOOST_DATA", str(tmp_path))

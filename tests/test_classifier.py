@@ -10,6 +10,7 @@ from oracle import WEIGHTINGS
 from mpboost import Callback, FeatureProbabilityRecorder, MPBoostClassifier
 from mpboost.ballots import count_votes
 from mpboost.calibration import VoteCalibration
+from mpboost.sampling import find_patch_features, find_patch_rows
 
 
 class PatchKeeper(Callback):
@@ -40,25 +41,42 @@ def fitted(cancer):
 
 @pytest.mark.parametrize(
     ("max_samples", "n_samples", "expected"),
-    [(7, 300, 7), (0.1, 300, 30), (1e-9, 300, 1), ("sqrt", 300, 17), ("auto", 300, 150), ("auto", 30, 15)],
+    [
+        (7, 300, 7),
+        (0.1, 300, 30),
+        (1e-9, 300, 1),
+        ("sqrt", 300, 17),
+        ("auto", 300, find_patch_rows("auto", 300)),
+        ("auto", 30, 9),
+    ],
 )
 def test_fit_draws_max_samples_rows(max_samples, n_samples, expected):
     X, y = make_integers(n_samples)
     keeper = PatchKeeper()
-    MPBoostClassifier(n_estimators=3, max_samples=max_samples, callbacks=[keeper], random_state=0).fit(X, y)
+    model = MPBoostClassifier(n_estimators=3, max_samples=max_samples, callbacks=[keeper], random_state=0).fit(X, y)
     assert [len(np.unique(rows)) for rows in keeper.rows] == [expected] * 3
+    assert model.max_samples_ == expected
 
 
 @pytest.mark.parametrize(
     ("max_features", "n_features", "expected"),
-    [(7, 40, 7), (0.1, 40, 4), (1.0, 40, 40), (1, 40, 1), ("sqrt", 40, 6), ("auto", 40, 8), ("auto", 5, 5)],
+    [
+        (7, 40, 7),
+        (0.1, 40, 4),
+        (1.0, 40, 40),
+        (1, 40, 1),
+        ("sqrt", 40, 6),
+        ("auto", 40, find_patch_features("auto", 40)),
+        ("auto", 5, 5),
+    ],
 )
 def test_fit_draws_max_features_columns(max_features, n_features, expected):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, n_features)), np.arange(100) % 2
     keeper = PatchKeeper()
-    MPBoostClassifier(n_estimators=3, max_features=max_features, callbacks=[keeper], random_state=0).fit(X, y)
+    model = MPBoostClassifier(n_estimators=3, max_features=max_features, callbacks=[keeper], random_state=0).fit(X, y)
     assert [len(np.unique(features)) for features in keeper.features] == [expected] * 3
+    assert model.max_features_ == expected
 
 
 @pytest.mark.parametrize("name", ["max_samples", "max_features"])
@@ -76,15 +94,16 @@ def test_fit_takes_shares_of_any_float_type(name, share):
         {"max_depth": 1},
         {"min_samples_leaf": 10},
         {"max_bins": 3},
-        {"feature_momentum": 0.1},
+        {"feature_momentum": 0.9},
         {"feature_exploration": 0.5},
-        {"learning_rate": 0.1},
+        {"learning_rate": 1.0},
         {"weighting": "hard_exponential"},
         {"importance": "permutation"},
+        {"importance": "impurity"},
         {"adaptive_features": False},
         {"adaptive_observations": False},
     ],
-    ids=lambda changed: next(iter(changed)),
+    ids=lambda changed: "-".join(str(part) for part in next(iter(changed.items()))),
 )
 def test_fit_heeds_parameter(changed):
     X, y = make_integers()
@@ -164,7 +183,8 @@ def test_feature_importances_are_zero_where_no_tree_found_a_split():
 def test_feature_importances_are_the_mean_over_the_learners():
     # So each learner adds its own, which are a distribution, to the sum of those before it.
     X, y = make_integers()
-    models = [MPBoostClassifier(**{**SMALL, "n_estimators": t}, stopping=None).fit(X, y) for t in range(1, 13)]
+    parameters = {**SMALL, "importance": "impurity", "stopping": None}
+    models = [MPBoostClassifier(**{**parameters, "n_estimators": t}).fit(X, y) for t in range(1, 13)]
     sums = np.array([model.n_iter_ * model.feature_importances_ for model in models])
     added = np.diff(sums, axis=0)
     assert added.min() > -1e-12
@@ -344,7 +364,7 @@ def test_predict_gives_ties_to_the_more_frequent_class(n_positive, expected):
     tied = model.predict_vote_share(X)[:, 0] == 0.5
     assert tied.any()
     assert set(model.predict(X[tied])) == {expected}
-    assert set(model.decision_function(X[tied])) == {(expected - 0.5) * model.learning_rate}
+    assert set(model.decision_function(X[tied])) == {(expected - 0.5) * model.learning_rate_}
 
 
 def test_oop_scores_count_ties_as_wrong():

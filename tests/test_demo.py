@@ -31,7 +31,7 @@ def output(folder):
 
 
 def test_demo_shows_progress_of_training(output):
-    assert re.search(r"\d+/1000 out-of-patch 0\.\d+, best 0\.\d+", output)
+    assert re.search(r"\d+/2000 out-of-patch 0\.\d+, best 0\.\d+", output)
 
 
 @pytest.mark.parametrize("fact", ["test accuracy", "out-of-patch accuracy"])

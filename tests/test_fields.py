@@ -114,5 +114,5 @@ def test_state_keeps_objects():
 
 
 def test_fields_are_called_as_in_python_without_underscores():
-    assert Field("_vote_weight", Plain()).name == "vote_weight"
+    assert Field("learning_rate_", Plain()).name == "learning_rate"
     assert Field("oop_scores_", Plain()).name == "oop_scores"

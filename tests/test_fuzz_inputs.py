@@ -147,7 +147,7 @@ def test_case_notices_input_that_was_changed(monkeypatch, good_case):
 def test_case_notices_a_pickle_that_predicts_otherwise(monkeypatch, good_case):
     def change(data):
         model = loads(data)
-        model._vote_weight *= 2
+        model.learning_rate_ *= 2
         return model
 
     loads = pickle.loads

@@ -184,6 +184,8 @@ def test_many_classes_are_learned_as_by_others_on_dna(dna, way):
 def test_many_classes_are_learned_as_by_others_on_letter(letter, way):
     (X, y, *test), boosting, forest = letter
     parameters = {"multiclass": way, "n_estimators": 300, "max_samples": 2000, "stopping": None}
+    if way == "oc":  # a large rate keeps hard rows in minipatches: it learns more, but few votes are left to tell so
+        parameters["learning_rate"] = 0.03
     accuracy, gap = judge(fit_seeds((X, y), parameters, range(2)), *test)
     assert accuracy > max(boosting, forest) - (0.025 if way == "oc" else 0.015)
     assert -0.01 < gap < (0.05 if way == "oc" else 0.03)
@@ -273,7 +275,9 @@ def test_small_learning_rate_withstands_noisy_labels():
     X, y = make_classification(4000, 10, n_informative=5, class_sep=1.5, flip_y=0, random_state=0)
     noisy = np.where(np.random.default_rng(0).random(2000) < 0.2, 1 - y[:2000], y[:2000])
     usual, careful = (
-        MPBoostClassifier(learning_rate=rate, n_estimators=300, stopping=None, random_state=0)
+        MPBoostClassifier(
+            learning_rate=rate, importance="impurity", max_samples=500, n_estimators=300, stopping=None, random_state=0
+        )
         .fit(X[:2000], noisy)
         .score(X[2000:], y[2000:])
         for rate in (1.0, 0.02)

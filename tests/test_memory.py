@@ -61,7 +61,7 @@ FIT = """
 def test_fit_needs_little_more_memory_than_its_data(order, n_jobs):
     extra = measure_extra_bytes(FIT.format(order=order, n_jobs=n_jobs, n_rows=N_ROWS))
     assert extra > 0.2 * DATA_BYTES, "the codes alone are a quarter of the data: the measurement is broken"
-    assert extra <= 0.4 * DATA_BYTES + 80 * N_ROWS
+    assert extra <= 0.4 * DATA_BYTES + 90 * N_ROWS
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc"])

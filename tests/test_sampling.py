@@ -1,15 +1,24 @@
 """The distributions: sizes of minipatches, the update of q, and draws."""
 
+from collections import Counter
+from itertools import combinations, pairwise, permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from mpboost import _native
 from mpboost.sampling import (
+    CLASSIFIER_SIZES,
     REGRESSOR_SIZES,
+    AutoFeatures,
+    AutoRows,
+    Draw,
     FeatureSampler,
     ObservationSampler,
+    find_most_rows,
     find_patch_features,
     find_patch_rows,
     probabilities_from_logs,
@@ -23,15 +32,6 @@ def make_sampler(n_features=6, n_drawn=3, *, momentum=0.5, exploration=0.0, adap
 @pytest.mark.parametrize(
     ("max_samples", "n_samples", "expected"),
     [
-        pytest.param("auto", 1, 1, id="auto: never less than one"),
-        pytest.param("auto", 2, 1, id="auto: half of two"),
-        pytest.param("auto", 199, 99, id="auto: half of 199"),
-        pytest.param("auto", 200, 100, id="auto: half of 200"),
-        pytest.param("auto", 999, 499, id="auto: half of 999"),
-        pytest.param("auto", 4999, 500, id="auto: at least 500"),
-        pytest.param("auto", 5010, 501, id="auto: a tenth"),
-        pytest.param("auto", 50_000, 5000, id="auto: a tenth of 50 000"),
-        pytest.param("auto", 10**9, 5000, id="auto: at most 5000"),
         pytest.param("sqrt", 99, 9, id="sqrt rounds down"),
         pytest.param("sqrt", 1, 1, id="sqrt of one"),
         pytest.param(0.25, 100, 25, id="share"),
@@ -49,16 +49,33 @@ def test_find_patch_rows_follows_the_table(max_samples, n_samples, expected):
     assert (type(rows), rows) == (int, expected)
 
 
+ROOTS, SHARE = AutoRows(roots=8.0, most=2000, growth=4), AutoRows(share=0.3, most=500)
+
+
+@pytest.mark.parametrize(
+    ("auto", "n_samples", "expected", "most"),
+    [
+        pytest.param(ROOTS, 1, 1, 1, id="never less than one"),
+        pytest.param(ROOTS, 2, 1, 1, id="one of two"),
+        pytest.param(ROOTS, 199, 59, 99, id="three tenths, and at most half, of 199"),
+        pytest.param(ROOTS, 400, 120, 200, id="three tenths, and at most half"),
+        pytest.param(ROOTS, 10_000, 800, 2000, id="eight roots, and at most 2000"),
+        pytest.param(ROOTS, 3600, 480, 1800, id="eight roots, and at most half of 3600"),
+        pytest.param(AutoRows(roots=8.0, growth=4), 10_000, 800, 3200, id="eight roots, and four times as many"),
+        pytest.param(ROOTS, 10**9, 2000, 2000, id="at most 2000"),
+        pytest.param(SHARE, 3, 1, 1, id="a share is at least one"),
+        pytest.param(SHARE, 1000, 300, 300, id="a share does not grow"),
+        pytest.param(SHARE, 10**6, 500, 500, id="a share of at most 500"),
+    ],
+)
+def test_find_patch_rows_by_itself_stays_within_bounds(auto, n_samples, expected, most):
+    rows = find_patch_rows("auto", n_samples, auto), find_most_rows(n_samples, auto)
+    assert (type(rows[0]), type(rows[1]), rows) == (int, int, (expected, most))
+
+
 @pytest.mark.parametrize(
     ("max_features", "n_features", "expected"),
     [
-        pytest.param("auto", 1, 1, id="auto: one"),
-        pytest.param("auto", 8, 8, id="auto: all of 8"),
-        pytest.param("auto", 39, 8, id="auto: at least 8"),
-        pytest.param("auto", 49, 9, id="auto: a fifth rounds down"),
-        pytest.param("auto", 180, 36, id="auto: a fifth"),
-        pytest.param("auto", 501, 100, id="auto: at most 100"),
-        pytest.param("auto", 100_000, 100, id="auto: at most 100, of very many"),
         pytest.param("sqrt", 784, 28, id="sqrt"),
         pytest.param(0.5, 5, 2, id="share rounds down"),
         pytest.param(0.01, 5, 1, id="a share is at least one feature"),
@@ -70,14 +87,31 @@ def test_find_patch_features_follows_the_table(max_features, n_features, expecte
     assert (type(features), features) == (int, expected)
 
 
-@pytest.mark.parametrize(("n_samples", "expected"), [(1, 1), (3, 1), (10, 3), (1000, 300), (10**6, 20_000)])
-def test_find_patch_rows_of_a_regressor_is_three_tenths(n_samples, expected):
-    assert find_patch_rows("auto", n_samples, REGRESSOR_SIZES.rows) == expected
+@pytest.mark.parametrize(
+    ("n_features", "expected"),
+    [
+        pytest.param(1, 1, id="one"),
+        pytest.param(8, 8, id="all of 8"),
+        pytest.param(15, 8, id="8 of a few more"),
+        pytest.param(31, 15, id="half of 31"),
+        pytest.param(90, 20, id="at least 20"),
+        pytest.param(180, 36, id="a fifth"),
+        pytest.param(1000, 60, id="at most 60"),
+    ],
+)
+def test_find_patch_features_by_itself_stays_within_bounds(n_features, expected):
+    features = find_patch_features("auto", n_features, AutoFeatures(0.2, least=20, least_share=0.5, most=60))
+    assert (type(features), features) == (int, expected)
 
 
-@pytest.mark.parametrize(("n_features", "expected"), [(1, 1), (25, 25), (60, 25), (90, 30), (10**4, 100)])
-def test_find_patch_features_of_a_regressor_is_a_third(n_features, expected):
-    assert find_patch_features("auto", n_features, REGRESSOR_SIZES.features) == expected
+@pytest.mark.parametrize("sizes", [CLASSIFIER_SIZES, REGRESSOR_SIZES], ids=["classifier", "regressor"])
+def test_find_patch_sizes_grow_with_the_data(sizes):
+    rows = [find_patch_rows("auto", n, sizes.rows) for n in range(1, 100_000, 17)]
+    features = [find_patch_features("auto", n, sizes.features) for n in range(1, 2000)]
+    assert all(1 <= small <= large for small, large in pairwise(rows))
+    assert all(1 <= small <= large for small, large in pairwise(features))
+    assert all(size <= n for n, size in enumerate(features, start=1))
+    assert all(size <= max(1, n // 2) for n, size in zip(range(1, 100_000, 17), rows, strict=True))
 
 
 @pytest.mark.parametrize(("find", "name"), [(find_patch_rows, "max_samples"), (find_patch_features, "max_features")])
@@ -191,15 +225,15 @@ def test_feature_sampler_survives_probabilities_below_the_normal_ones(threads):
 def test_observation_sampler_sees_changes_of_its_weights(threads):
     log_weights = np.zeros(100)
     sampler = ObservationSampler(log_weights, 5, seed=0)
-    assert sampler.sample(1, threads).tolist() != [10, 20, 30, 40, 50]
+    assert sampler.sample(1, threads).rows.tolist() != [10, 20, 30, 40, 50]
     log_weights[[10, 20, 30, 40, 50]] = 1000.0
-    assert sampler.sample(1, threads).tolist() == [10, 20, 30, 40, 50]
+    assert sampler.sample(1, threads).rows.tolist() == [10, 20, 30, 40, 50]
 
 
 def test_observation_sampler_gives_rows_that_are_sure_to_be_drawn_their_weights(threads):
     log_weights, weights = np.array([0.0, -2000.0, 0.0]), np.array([2.0, 1e-300, 0.5])
     sampler = ObservationSampler(log_weights, 3, seed=0, sample_weights=weights)
-    rows = sampler.sample(1, threads)
+    rows = sampler.sample(1, threads).rows
     assert sampler.weigh(rows)[[0, 2]].tolist() == [2.0, 0.5]
 
 
@@ -207,7 +241,7 @@ def test_observation_sampler_ends_a_draw_when_so_many_copies_are_in(threads):
     weights = np.array([20.0] * 10 + [1e-9] * 90)
     sampler = ObservationSampler(np.log(weights), 50, seed=0, sample_weights=weights)
     for t in range(1, 20):
-        rows = sampler.sample(t, threads)
+        rows = sampler.sample(t, threads).rows
         assert 3 <= len(rows) <= 10  # no light row is there to fill up
         assert rows.max() < 10
         assert sorted({*rows}) == rows.tolist()
@@ -218,7 +252,7 @@ def test_observation_sampler_of_light_and_heavy_rows_draws_copies_at_even_rates(
     sampler = ObservationSampler(np.log(weights), 80, seed=0, sample_weights=weights)
     sums = np.zeros(2)
     for t in range(300):
-        rows = sampler.sample(t, threads)
+        rows = sampler.sample(t, threads).rows
         np.add.at(sums, (rows >= 100).astype(int), sampler.weigh(rows))
     assert sums.sum() / 300 == pytest.approx(80, abs=1.5)
     assert sums[0] / sums[1] == pytest.approx(1.0, abs=0.05)
@@ -227,19 +261,104 @@ def test_observation_sampler_of_light_and_heavy_rows_draws_copies_at_even_rates(
 def test_observation_sampler_keeps_weights_within_nine_digits(threads):
     weights = np.array([1.0, 1e-300])
     sampler = ObservationSampler(np.log(weights), 2, seed=0, sample_weights=weights)
-    rows = sampler.sample(1, threads)
+    rows = sampler.sample(1, threads).rows
     assert rows.tolist() == [0, 1]  # all rows, where all are asked for
     assert sampler.weigh(rows).tolist() == pytest.approx([1.0, 1e-9])
+
+
+@pytest.mark.parametrize(
+    ("n_drawn", "n_samples", "n_unseen"),
+    [
+        pytest.param(1, 2, 1, id="one of two"),
+        pytest.param(10, 100, 10, id="as many again"),
+        pytest.param(50, 100, 50, id="all others"),
+        pytest.param(70, 100, 30, id="all that are left"),
+        pytest.param(100, 100, 0, id="none is left"),
+    ],
+)
+def test_observation_sampler_draws_as_many_unseen_rows_as_are_left(threads, n_drawn, n_samples, n_unseen):
+    log_weights = np.random.default_rng(0).normal(size=n_samples)
+    alone, both = (ObservationSampler(log_weights, n_drawn, seed=7, draws_unseen=each) for each in (False, True))
+    for t in range(30):
+        rows, unseen = both.sample(t, threads)
+        assert (len(rows), len(unseen)) == (n_drawn, n_unseen)
+        assert (np.diff(rows) > 0).all()
+        assert (np.diff(unseen) > 0).all()
+        assert not set(rows) & set(unseen)
+        expected = alone.sample(t, threads)
+        assert (rows.tolist(), expected.unseen.tolist()) == (expected.rows.tolist(), [])
+        assert both.weigh(rows) is None
+
+
+@pytest.mark.parametrize("n_drawn", [1, 20, 60, 90, 100])
+def test_observation_sampler_draws_unseen_rows_of_weights(threads, n_drawn):
+    weights = 10.0 ** np.random.default_rng(0).uniform(-2, 2, 100)
+    log_weights = np.log(weights) + np.random.default_rng(1).normal(size=100)
+    alone, both = (ObservationSampler(log_weights, n_drawn, 7, weights, each) for each in (False, True))
+    n_short = 0
+    for t in range(30):
+        rows, unseen = both.sample(t, threads)
+        assert 1 <= len(rows) <= n_drawn
+        assert len(unseen) == min(len(rows), 100 - len(rows))
+        assert not set(rows) & set(unseen)
+        arrivals = _native.log_arrivals(log_weights, np.arange(100), 7, t, _native.Purpose.OBSERVATIONS)
+        order = np.argsort(arrivals)
+        assert [*rows, *unseen] == [*np.sort(order[: len(rows)]), *np.sort(order[len(rows) : 2 * len(rows)])]
+        expected = alone.sample(t, threads).rows
+        assert rows.tolist() == expected.tolist()
+        assert both.weigh(rows).tolist() == alone.weigh(expected).tolist()
+        n_short += len(rows) < n_drawn
+    assert (n_short > 0) == (1 < n_drawn < 100)
+
+
+def chance_of(drawn, weights):
+    """Give the probability that these are the first to arrive among all that have weights."""
+    total, chance = sum(weights.values()), 0.0
+    for order in permutations(drawn):
+        left, product = total, 1.0
+        for i in order:
+            product *= weights[i] / left
+            left -= weights[i]
+        chance += product
+    return chance
+
+
+def test_observation_sampler_draws_unseen_rows_as_a_fresh_draw_from_the_rest(threads):
+    weights = dict(enumerate([1.0, 2.0, 3.0, 4.0, 1.5, 0.8]))
+    sampler = ObservationSampler(np.log(list(weights.values())), 2, seed=0, draws_unseen=True)
+    n_draws = 20_000
+    drawn = [sampler.sample(t, threads) for t in range(n_draws)]
+    counts = Counter((tuple(draw.rows.tolist()), tuple(draw.unseen.tolist())) for draw in drawn)
+    fresh, uniform, observed = [], [], []
+    for rows in combinations(range(6), 2):
+        rest = {i: weight for i, weight in weights.items() if i not in rows}
+        for unseen in combinations(rest, 2):
+            fresh.append(n_draws * chance_of(rows, weights) * chance_of(unseen, rest))
+            uniform.append(n_draws * chance_of(rows, weights) / 6)
+            observed.append(counts[rows, unseen])
+    assert sum(observed) == n_draws
+    assert min(fresh) > 5
+    assert chisquare(observed, fresh).pvalue > 0.001
+    assert chisquare(observed, uniform).pvalue < 1e-9  # so that the test has the power to fail
+
+
+def test_draw_with_other_rows_leaves_them_out_of_the_unseen():
+    draw = Draw(np.array([1, 4, 6]), np.array([0, 3, 5]))
+    assert draw.with_rows(draw.rows) is draw
+    swapped = draw.with_rows(np.array([1, 3, 6]))
+    assert (swapped.rows.tolist(), swapped.unseen.tolist()) == ([1, 3, 6], [0, 5])
+    other = draw.with_rows(np.array([1, 6, 9]))
+    assert (other.rows.tolist(), other.unseen.tolist()) == ([1, 6, 9], [0, 3, 5])
 
 
 def test_samplers_draw_by_their_own_purposes(threads):
     rows = ObservationSampler(np.zeros(50), 10, seed=4)
     features = make_sampler(50, 10, seed=4)
     for t in (1, 2):
-        for sampler, purpose in [(rows, _native.Purpose.OBSERVATIONS), (features, _native.Purpose.FEATURES)]:
-            expected = _native.race(np.zeros(50), 10, 4, t, purpose, threads)
-            assert sampler.sample(t, threads).tolist() == expected.tolist()
-        assert rows.sample(t, threads).tolist() != features.sample(t, threads).tolist()
+        drawn = rows.sample(t, threads).rows.tolist(), features.sample(t, threads).tolist()
+        purposes = _native.Purpose.OBSERVATIONS, _native.Purpose.FEATURES
+        assert drawn == tuple(_native.race(np.zeros(50), 10, 4, t, each, threads).tolist() for each in purposes)
+        assert drawn[0] != drawn[1]
 
 
 @pytest.mark.parametrize(

@@ -145,21 +145,55 @@ def test_patience_stopping_seeks_the_best_after_half_its_patience(patience, expe
     assert follow(PatienceStopping(patience), np.linspace(0.9, 0.1, 300)) == expected
 
 
+# Patience 10: the best iteration is sought from iteration 5 on, by the mean of the last two scores.
+MEAN_CASES = [
+    # 0.9 makes two means of 0.7; the first one counts. Halts 10 later.
+    pytest.param([0.5] * 5 + [0.9] + [0.5] * 20, (16, 6), id="a lucky score counts half, and the first mean of equals"),
+    # Means 0.5 at 5, 0.6 at 6 and 8, and 0.65 at 9.
+    pytest.param([0.5] * 5 + [0.7, 0.5, 0.7, 0.6] + [0.5] * 20, (19, 9), id="two good scores beat a better one"),
+    # At 5 the mean is of iterations 4 and 5: a score from before the search still counts in it.
+    pytest.param([0.1, 0.1, 0.1, 0.9, 0.5, 0.8, 0.5, 0.8] + [0.5] * 20, (15, 5), id="the window reaches back"),
+    # The mean of iterations 5 and 6 is 0.6; no other mean exceeds it.
+    pytest.param([0.9, 0.9, 0.9, 0.2, 0.4, 0.8, 0.4, 0.8] + [0.3] * 20, (16, 6), id="equal means are not better"),
+    pytest.param([0.01 * t for t in range(40)], (None, 40), id="growing"),
+    pytest.param([0.9, 0.1, 0.5], (None, 3), id="the best among the first ones is the last of them"),
+]
+
+
+@pytest.mark.parametrize(("scores", "expected"), MEAN_CASES)
+def test_patience_stopping_watches_the_mean_of_the_last_scores(scores, expected):
+    assert follow(PatienceStopping(10), scores) == expected
+
+
+@pytest.mark.parametrize(("patience", "window"), [(1, 1), (4, 1), (9, 1), (10, 2), (14, 2), (15, 3), (100, 20)])
+def test_patience_stopping_takes_the_mean_of_a_fifth_of_its_patience(patience, window):
+    # One score of 1 among zeros makes a mean of 1 / window. As it leaves the window, scores settle at a level that is a
+    # little lower, or higher: with a longer window the lower ones would win, with a shorter one none.
+    first = max(1, patience // 2)
+    lower, higher = np.zeros((2, 300))
+    lower[first - 1] = higher[first - 1] = 1.0
+    lower[first + window - 1 :], higher[first + window - 1 :] = 0.99 / window, 1.01 / window
+    assert follow(PatienceStopping(patience), lower) == (first + patience, first)
+    assert follow(PatienceStopping(patience), higher)[1] > first
+
+
 def test_patience_stopping_matches_a_plain_search():
     rng = np.random.default_rng(0)
+    halted = 0
     for _ in range(200):
         patience = int(rng.integers(1, 30))
         scores = np.round(rng.random(150).cumsum() / np.arange(1, 151), 2)
-        first = max(1, patience // 2)
-        expected = (None, None)
+        first, window = max(1, patience // 2), max(1, patience // 5)
+        means = [math.fsum(scores[max(0, t - window) : t]) / min(t, window) for t in range(1, 151)]
         for t in range(1, 151):
-            seen = scores[:t]
-            best = t if t <= first else first + int(np.argmax(seen[first - 1 :]))
+            best = t if t <= first else first + int(np.argmax(means[first - 1 : t]))
             expected = (None, best)
             if t - best >= patience:
                 expected = (t, best)
                 break
         assert follow(PatienceStopping(patience), scores) == expected
+        halted += expected[0] is not None
+    assert halted > 100
 
 
 def test_no_stopping_never_halts_and_cuts_nothing():
@@ -199,8 +233,9 @@ def test_stopping_by_patience_waits_that_long_after_the_best(cancer):
 
 def test_stopping_by_patience_keeps_the_first_best_after_the_early_iterations(cancer):
     model = MPBoostClassifier(n_iter_no_change=30, random_state=0).fit(*cancer)
-    early = 15
-    assert model.best_iteration_ == early + np.argmax(model.oop_scores_[early - 1 :])
+    early, window = 15, 6
+    means = [math.fsum(model.oop_scores_[t - window : t]) / window for t in range(early, model.n_iter_ + 1)]
+    assert model.best_iteration_ == early + np.argmax(means)
 
 
 def test_stopping_of_the_paper_keeps_the_first_best(cancer):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from oracle import TABLE_I, WEIGHTINGS, is_completion
 
-from mpboost.tasks import BinaryTask, log_weighting
+from mpboost.rates import MAX_AUTO_RATE
+from mpboost.tasks import BinaryTask, WeightTable, log_weighting
 
 
 def make_task(labels, **options):
@@ -39,6 +40,28 @@ def test_log_weighting_is_finite_at_any_margin(weighting):
     logs = log_weighting(weighting, margins)
     assert np.isfinite(logs).all()
     assert (np.diff(logs) <= 0).all()
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_weight_table_holds_log_l_of_every_margin(weighting):
+    table = WeightTable(weighting, n_votes=3)
+    # Twice the same, another rate, more votes, fewer again, and both at once: no answer must be kept too long.
+    for rate, n_votes in [(0.5, 2), (0.5, 3), (0.25, 3), (0.25, 4), (0.5, 1), (0.125, 50), (0.125, 2)]:
+        entries = table.find(rate, n_votes)
+        middle = len(entries) // 2
+        assert len(entries) == 2 * middle + 1
+        assert middle >= n_votes
+        np.testing.assert_array_equal(entries, log_weighting(weighting, rate * np.arange(-middle, middle + 1.0)))
+
+
+def test_weight_table_is_made_anew_only_when_it_must():
+    table = WeightTable("logistic", n_votes=4)
+    first = table.find(0.5, 1)
+    assert table.find(0.5, 4) is first
+    second = table.find(0.5, 5)
+    assert len(second) > len(first)
+    for n_votes in range(5, len(second) // 2 + 1):
+        assert table.find(0.5, n_votes) is second
 
 
 @pytest.mark.parametrize(
@@ -131,6 +154,42 @@ def test_update_keeps_outputs_weights_and_scores(threads, weighting, learning_ra
         np.testing.assert_array_equal(task.weigh(task.state), task.log_weights)
         assert task.oop_score == np.mean(np.sign(G) == labels)
         assert task.train_score == np.mean(np.where(F == 0, task.tie_label, np.sign(F)) == labels)
+
+
+def test_update_adapts_the_rate_to_votes_of_learners_that_never_saw_the_rows(threads):
+    # The learners are right about all rows but those of their minipatch, which they get wrong.
+    labels = np.tile([-1, 1], 30).astype(np.int8)
+    liars, experts = (make_task(labels, learning_rate="auto") for _ in range(2))
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        rows = np.sort(rng.permutation(60)[:40])
+        inside = np.isin(np.arange(60), rows)
+        experts.update(np.where(inside, -labels, labels), rows, threads)
+        liars.update(np.where(inside, labels, -labels), rows, threads)
+    assert (experts.votes * labels).mean() < 0 < (liars.votes * labels).mean()
+    assert experts.learning_rate.value[0] == MAX_AUTO_RATE
+    assert liars.learning_rate.value[0] < MAX_AUTO_RATE / 10
+
+
+def test_update_weighs_all_votes_by_the_rate_of_now(threads):
+    rng = np.random.default_rng(0)
+    labels = rng.choice([-1, 1], 60)
+    task, rates, states = make_task(labels, learning_rate="auto"), [], []
+    for _ in range(40):
+        task.update(rng.choice([-1, 1], 60).astype(np.int8), np.sort(rng.permutation(60)[:20]), threads)
+        rates.append(task.learning_rate.value[0])
+        states.append({name: array.copy() for name, array in task.state.items()})
+        np.testing.assert_allclose(task.log_weights, log_weighting("logistic", rates[-1] * labels * task.votes))
+    assert len(set(rates)) > 20
+    for rate, state in zip(rates, states, strict=True):  # also of a state long ago
+        np.testing.assert_allclose(task.weigh(state), log_weighting("logistic", rate * labels * state["votes"]))
+
+
+def test_update_keeps_the_rate_if_weights_do_not_adapt(threads):
+    task = make_task([-1, 1, 1, -1], learning_rate="auto", adaptive=False)
+    for t in range(50):
+        task.update(-task.labels, np.array([t % 4]), threads)
+    assert task.learning_rate.value[0] == MAX_AUTO_RATE
 
 
 def test_update_leaves_weights_alone_if_they_do_not_adapt(threads):

@@ -8,6 +8,7 @@ from value_oracle import RESIDUAL_WEIGHTINGS, ValueOracle
 
 from mpboost import MPBoostRegressor
 
+UNSEEN = {"importance": "out_of_patch"}
 RUNS = {
     **{weighting: {"weighting": weighting} for weighting in RESIDUAL_WEIGHTINGS},
     **{f"{weighting}, weights": {"weighting": weighting, "weighted": True} for weighting in RESIDUAL_WEIGHTINGS},
@@ -22,6 +23,11 @@ RUNS = {
     "patches of 3 rows": {"patch": (3, 2)},
     "single rows": {"patch": (1, 2)},
     "weights, most rows drawn": {"weighted": True, "patch": (200, 5), "max_depth": 4},
+    "unseen rows": UNSEEN,
+    "unseen rows, few left": UNSEEN | {"patch": (200, 5)},
+    "unseen rows, weights": UNSEEN | {"weighted": True},
+    "unseen rows, single ones": UNSEEN | {"patch": (1, 2)},
+    "unseen rows, categories, missing values": UNSEEN | {"n_categorical": 8, "missing": 0.2},
     "categories": {"n_categorical": 8},
     "weights and categories, missing values": {"weighted": True, "n_categorical": 8, "missing": 0.2},
 }
@@ -37,6 +43,7 @@ def make_oracle(X, labels, options):
         exploration=options.get("residual_exploration", 0.25),
         adaptive_observations=adaptive[0],
         adaptive_features=adaptive[1],
+        importance=options.get("importance", "impurity"),
         sample_weights=options.get("sample_weights"),
         is_categorical=options.get("is_categorical"),
         max_depth=options.get("max_depth", 0),
@@ -51,9 +58,10 @@ def test_boost_matches_the_oracle(options):
     boost_for(make_run(X, labels, seed=99, **options), 50, recorder)
     assert len(recorder.records) == 50
     for t, record in enumerate(recorder.records, start=1):
-        R, C = oracle.draw(options.get("patch", (40, 5)), 99, t, options.get("exploration", 0.0))
+        R, C, U = oracle.draw(options.get("patch", (40, 5)), 99, t, options.get("exploration", 0.0))
         assert (record.R.tolist(), record.C.tolist()) == (R.tolist(), C.tolist())
-        oracle.iterate(R, C, record.patch_weights, record.learner)
+        assert record.U.tolist() == U.tolist()
+        oracle.iterate(R, C, U, record.patch_weights, record.learner)
         np.testing.assert_allclose(record.F / t, oracle.F, rtol=1e-12, atol=1e-12)
         counts = record.state["oop_counts"]
         np.testing.assert_array_equal(counts, np.sum(oracle.outside, axis=0))
@@ -66,8 +74,9 @@ def test_boost_matches_the_oracle(options):
         assert (record.oop, record.train) == pytest.approx((oracle.oop, oracle.train), rel=1e-9)
 
 
+@pytest.mark.parametrize("importance", ["impurity", "out_of_patch"])
 @pytest.mark.parametrize("weighting", RESIDUAL_WEIGHTINGS)
-def test_regressor_publishes_what_the_oracle_finds(monkeypatch, weighting):
+def test_regressor_publishes_what_the_oracle_finds(monkeypatch, weighting, importance):
     monkeypatch.setattr("mpboost.assembly.TreeLearner", RecordingLearner)
     X, labels = make_values(missing=0.1)
     recorder = Recorder()
@@ -77,14 +86,18 @@ def test_regressor_publishes_what_the_oracle_finds(monkeypatch, weighting):
         max_features=5,
         min_samples_leaf=1,
         weighting=weighting,
+        observation_exploration=0.25,
+        feature_momentum=0.5,
+        feature_exploration=0.0,
+        importance=importance,
         stopping=None,
         callbacks=[recorder],
         random_state=0,
     ).fit(X, labels)
-    oracle = make_oracle(X, labels, {"weighting": weighting})
+    oracle = make_oracle(X, labels, {"weighting": weighting, "importance": importance})
     oop, train = [], []
     for record in recorder.records:
-        oracle.iterate(record.R, record.C, None, record.learner)
+        oracle.iterate(record.R, record.C, record.U, None, record.learner)
         oop.append(oracle.oop)
         train.append(oracle.train)
     np.testing.assert_allclose(model.predict(X), oracle.F, atol=1e-12)

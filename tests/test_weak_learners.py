@@ -14,7 +14,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from mpboost import Callback, MPBoostClassifier
+from mpboost import Callback, MPBoostClassifier, _native
+from mpboost.learners import EstimatorLearner
+from mpboost.outputs import Signs
+from mpboost.sampling import Draw
+from mpboost.tables import DenseTable
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +39,15 @@ def make_scaled_bayes():
 
 LEARNERS = {
     "native": (None, {}),
+    "native-impurity": (None, {"importance": "impurity"}),
     "native-permutation": (None, {"importance": "permutation"}),
     "tree": (DecisionTreeClassifier(), {}),
-    "stump": (DecisionTreeClassifier(max_depth=1), {}),
+    "tree-impurity": (DecisionTreeClassifier(), {"importance": "impurity"}),
+    "stump": (DecisionTreeClassifier(max_depth=1), {"importance": "impurity"}),
     "tree-permutation": (DecisionTreeClassifier(), {"importance": "permutation"}),
-    "logistic": (LogisticRegression(), {}),
-    "linear-svm": (LinearSVC(), {}),
+    "logistic": (LogisticRegression(), {"importance": "impurity"}),
+    "linear-svm": (LinearSVC(), {"importance": "impurity"}),
+    "bayes-out-of-patch": (GaussianNB(), {}),
     "bayes": (GaussianNB(), {"importance": "permutation"}),
     "neighbours": (KNeighborsClassifier(), {"importance": "permutation"}),
     "pipeline": (make_scaled_bayes(), {"importance": "permutation"}),
@@ -89,7 +96,8 @@ def test_weak_learner_importances_find_the_useful_features(estimator, parameters
     X, y = make_classification(
         800, 12, n_informative=2, n_redundant=0, n_clusters_per_class=1, class_sep=2.0, shuffle=False, random_state=1
     )
-    model = make_model(estimator, n_estimators=30, learning_rate=1.0, stopping=None, **parameters).fit(X, y)
+    q = {"feature_momentum": 0.5, "feature_exploration": 0.0}
+    model = make_model(estimator, n_estimators=30, learning_rate=1.0, stopping=None, **q, **parameters).fit(X, y)
     assert model.feature_importances_[:2].sum() > 0.5
     assert model.feature_probabilities_[:2].sum() > 0.5
     assert model.feature_importances_.sum() == pytest.approx(1.0)
@@ -99,8 +107,9 @@ def test_weak_learner_importances_find_the_useful_features(estimator, parameters
     "estimator", [GaussianNB(), make_pipeline(StandardScaler(), GaussianNB())], ids=["bayes", "pipeline"]
 )
 def test_weak_learner_without_importances_says_what_to_do(cancer, estimator):
-    with pytest.raises(ValueError, match=r"importance='permutation'.*adaptive_features=False") as caught:
-        make_model(estimator).fit(*cancer)
+    advice = r"importance='out_of_patch' or 'permutation'.*adaptive_features=False"
+    with pytest.raises(ValueError, match=advice) as caught:
+        make_model(estimator, importance="impurity").fit(*cancer)
     assert type(estimator).__name__ in str(caught.value)
 
 
@@ -122,6 +131,59 @@ def test_permutation_importance_gives_no_credit_to_features_that_the_tree_ignore
     X = rng.normal(size=(300, 4))
     model = make_model(importance="permutation", max_depth=1, max_features=4).fit(X, X[:, 2] > 0)
     assert model.feature_importances_.tolist() == [0.0, 0.0, 1.0, 0.0]
+
+
+def share_credit(estimator, importance):
+    """Give the mean importances of one feature that tells noisy labels and of four that tell nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 5))
+    labels = np.where(X[:, 0] > 0, 1, -1).astype(np.int8)
+    labels[rng.random(1000) < 0.2] *= -1
+    learner = EstimatorLearner(
+        estimator, DenseTable(X), Signs(1), importance=importance, needs_importances=True, seed=0
+    )
+    importances = []
+    for t in range(20):
+        order = rng.permutation(1000)
+        draw = Draw(np.sort(order[:60]), np.sort(order[60:120]) if importance == "out_of_patch" else order[:0])
+        importances.append(learner.train(t, draw, np.arange(5), labels, None, _native.Threads(1)).importances)
+    return np.mean(importances, axis=0)
+
+
+@pytest.mark.parametrize("estimator", [DecisionTreeClassifier(), KNeighborsClassifier(3)], ids=["tree", "neighbours"])
+def test_out_of_patch_importance_gives_less_credit_for_what_is_learned_by_heart(estimator):
+    on_patch, on_others = (share_credit(estimator, kind) for kind in ("permutation", "out_of_patch"))
+    assert on_patch[1:].sum() > 0.5
+    assert on_others[1:].sum() < 0.7 * on_patch[1:].sum()
+
+
+def test_out_of_patch_importance_holds_it_against_a_feature_that_misleads_elsewhere():
+    # A tree needs but the second feature, which is the label on rows that it sees and the opposite on all others.
+    rng = np.random.default_rng(0)
+    labels = rng.choice([-1, 1], 300).astype(np.int8)
+    X = np.column_stack([rng.normal(size=300), np.where(np.arange(300) < 50, labels, -labels)])
+    learner = EstimatorLearner(
+        DecisionTreeClassifier(), DenseTable(X), Signs(1), importance="out_of_patch", needs_importances=True, seed=0
+    )
+    for unseen, expected in [(np.arange(0), [0.0, 1.0]), (np.arange(50, 300), [0.0, -1.0])]:
+        patch = Draw(np.arange(50), unseen), np.arange(2), labels, None, _native.Threads(1)
+        assert learner.train(1, *patch).importances.tolist() == expected
+
+
+def test_out_of_patch_importance_asks_a_weak_learner_for_no_importances():
+    # Those of "impurity" would have to be there, and are taken as they are.
+    asked = []
+
+    class Asked(DecisionTreeClassifier):
+        @property
+        def feature_importances_(self):
+            asked.append(1)
+            return super().feature_importances_
+
+    share_credit(Asked(max_depth=2), "out_of_patch")
+    assert asked == []
+    share_credit(Asked(max_depth=2), "impurity")
+    assert len(asked) >= 20
 
 
 class Spy(ClassifierMixin, BaseEstimator):
@@ -240,7 +302,7 @@ def test_minipatch_of_one_class_gets_a_row_of_the_other(estimator, n_rare, max_s
 def test_minipatch_of_one_row_gives_a_constant_vote_and_leaves_q_alone(estimator):
     X, y = make_unbalanced(50)
     model = make_model(estimator, max_samples=1, max_features=2, stopping=None).fit(X, y)
-    votes = np.diff(as_votes(list(model.staged_decision_function(X)), model.learning_rate), axis=0, prepend=0.0)
+    votes = np.diff(as_votes(list(model.staged_decision_function(X)), model.learning_rate_), axis=0, prepend=0.0)
     assert (votes == votes[:, :1]).all()
     assert set(votes[:, 0]) == {-1.0, 1.0}
     np.testing.assert_array_equal(model.feature_probabilities_, np.full(4, 1 / 4))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from native.naive_sorted_grower import SquaredError, check_tree
+from native.naive_tree import read_sets, read_splits
 from numpy.typing import NDArray
 from oracle import CHECK_EVERY, Loop
 
@@ -32,14 +33,23 @@ class ValueOracle(Loop):
         self.outside: list[NDArray[np.bool_]] = []
 
     def iterate(
-        self, R: NDArray[np.int64], C: NDArray[np.int64], patch_weights: NDArray[Any] | None, learner: TrainedLearner
+        self,
+        R: NDArray[np.int64],
+        C: NDArray[np.int64],
+        U: NDArray[np.int64],
+        patch_weights: NDArray[Any] | None,
+        learner: TrainedLearner,
     ) -> None:
         """Do one iteration with a minipatch and a tree that come from elsewhere."""
         # 2. Train a weak learner on the minipatch.
-        grown = SimpleNamespace(tree=learner.model, importances=learner.importances)
+        importances = learner.importances
+        grown = SimpleNamespace(tree=learner.model, importances=None if len(U) else importances)
         patch = self.codes, R, C, self.y, patch_weights, self.is_categorical
         if len(self.outputs) % CHECK_EVERY == 0:
             check_tree(grown, SquaredError(self.y), *patch, **self.tree_options)
+        if len(U):
+            splits, sets = read_splits(learner.model), read_sets(learner.model)
+            importances = self.judge(splits, sets, (R, C, self.y, U, patch_weights))
         # 3. Update outputs.
         self.outputs.append(self.apply(learner.model))
         self.F = np.mean(self.outputs, axis=0)
@@ -49,7 +59,7 @@ class ValueOracle(Loop):
         losses = np.array([self.L(r) for r in multiples])
         floor = max(self.exploration, np.finfo(float).tiny)  # that p is never zero
         self.update_p((1 - self.exploration) * losses / (self.average(losses) or 1.0) + floor)
-        self.update_q(C, learner.importances)
+        self.update_q(C, importances)
         # 5. Out-of-patch R^2.
         self.outside.append(self.find_outside(R))
         self.G = np.full(len(self.y), np.nan)

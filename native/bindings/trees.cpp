@@ -196,6 +196,25 @@ void bind_importances(nb::module_& module) {
       nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(), nb::arg("seed"),
       nb::arg("iteration"), nb::arg("weights") = nb::none(),
       "What a tree loses on some rows when one feature is shuffled among them: accuracy or, with numbers, squared error.");
+
+  module.def(
+      "unseen_importances",
+      [](const Tree& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+         Vector<const std::int64_t> features, Vector<const Label> labels, Vector<const std::int64_t> unseen_rows,
+         const OptionalWeights& weights) {
+        const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
+        check_columns(tree, columns);
+        check_indices(unseen_rows, columns.n_rows(), "there is no such unseen row");
+        std::vector<double> credits;
+        {
+          nb::gil_scoped_release release;
+          credits = unseen_importances(tree, columns, patch, as_span(unseen_rows));
+        }
+        return to_numpy(std::move(credits));
+      },
+      nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(),
+      nb::arg("unseen_rows"), nb::arg("weights") = nb::none(),
+      "How far the splits of a tree move what it says about rows that it never saw towards their labels.");
 }
 
 void bind_grower(nb::module_& module) {

@@ -1,7 +1,10 @@
 #include "mpboost/importance.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <type_traits>
+#include <utility>
 
 namespace mpboost {
 namespace {
@@ -21,6 +24,180 @@ double predict(TreeView tree, const BinnedColumns& columns, std::int64_t row, st
 double judge(double value, std::int8_t label) { return value * label > 0; }
 double judge(double value, std::uint16_t label) { return value == label; }
 double judge(double value, double label) { return -(value - label) * (value - label); }
+
+template <class Label>
+struct SeenRow {
+  std::int64_t row;
+  double weight;
+  Label label;
+};
+
+template <class Label>
+struct UnseenRow {
+  std::int64_t row;
+  Label label;
+};
+
+// Rows of a node, or of one side of its split.
+template <class Label>
+struct Part {
+  std::span<SeenRow<Label>> seen;
+  std::span<UnseenRow<Label>> unseen;
+};
+
+// What gains add up to. Gains and losses that cancel leave a rest of rounding, which is nothing: a feature that has no
+// other credit would be all that a tree needs.
+class Credit {
+ public:
+  // Takes a sum of gains, and of their sizes.
+  void add(double sum, double size) { sum_ += sum, size_ += size; }
+  double value() const { return std::abs(sum_) > 1e-12 * size_ ? sum_ : 0.0; }
+
+ private:
+  double sum_ = 0, size_ = 0;
+};
+
+// Squares of tiny numbers vanish. Credits of features are compared with one another, so any unit will do.
+void make_squarable(const Part<double>& all) {
+  double largest = 0;
+  for (const auto& seen : all.seen) largest = std::max(largest, std::abs(seen.label));
+  for (const auto& unseen : all.unseen) largest = std::max(largest, std::abs(unseen.label));
+  if (largest == 0 || largest >= 0x1p-300) return;
+  const double unit = std::ldexp(1.0, std::min(1000, -std::ilogb(largest)));
+  for (auto& seen : all.seen) seen.label *= unit;
+  for (auto& unseen : all.unseen) unseen.label *= unit;
+}
+
+// Means of labels -1 and +1, or of numbers.
+template <class Label>
+class MeanMoves {
+ public:
+  explicit MeanMoves(const Part<Label>& all) {
+    if constexpr (std::is_same_v<Label, double>) {
+      const auto [total, weight] = sum(all);
+      origin_ = total / weight;
+    }
+  }
+
+  void move(const Part<Label>& left, const Part<Label>& right, Credit& credit) const {
+    const auto [left_sum, left_weight] = sum(left);
+    const auto [right_sum, right_weight] = sum(right);
+    const double mean = (left_sum + right_sum) / (left_weight + right_weight);
+    move(left, mean, left_sum / left_weight, credit);
+    move(right, mean, right_sum / right_weight, credit);
+  }
+
+ private:
+  static std::pair<double, double> sum(const Part<Label>& part) {
+    double sum = 0, weight = 0;
+    for (const auto& seen : part.seen) sum += seen.weight * seen.label, weight += seen.weight;
+    return {sum, weight};
+  }
+
+  void move(const Part<Label>& part, double from, double to, Credit& credit) const {
+    double sum = 0, size = 0;
+    if constexpr (std::is_same_v<Label, double>) {
+      for (const auto& unseen : part.unseen) sum += unseen.label - origin_, size += std::abs(unseen.label - origin_);
+    } else {
+      for (const auto& unseen : part.unseen) sum += unseen.label;
+      size = static_cast<double>(part.unseen.size());
+    }
+    credit.add((to - from) * sum, std::abs(to - from) * size);
+  }
+
+  double origin_ = 0;  // of numbers: their mean, which no move is needed to know
+};
+
+// Shares of classes. Counts are zero between calls: to clear those of a node's rows is cheaper than to clear all.
+class ShareMoves {
+ public:
+  using Rows = Part<std::uint16_t>;
+
+  explicit ShareMoves(const Rows& all) {
+    std::uint16_t last = 0;
+    for (const auto& seen : all.seen) last = std::max(last, seen.label);
+    for (const auto& unseen : all.unseen) last = std::max(last, unseen.label);
+    for (auto& counts : counts_) counts.resize(std::size_t{last} + 1);
+  }
+
+  void move(const Rows& left, const Rows& right, Credit& credit) {
+    const double weights[] = {count(left, counts_[0]), count(right, counts_[1])};
+    for (const std::size_t side : {0, 1}) {
+      for (const auto& unseen : (side == 0 ? left : right).unseen) {
+        const double counts[] = {counts_[0][unseen.label], counts_[1][unseen.label]};
+        const double gain = counts[side] / weights[side] - (counts[0] + counts[1]) / (weights[0] + weights[1]);
+        credit.add(gain, std::abs(gain));
+      }
+    }
+    for (const auto& seen : left.seen) counts_[0][seen.label] = 0;
+    for (const auto& seen : right.seen) counts_[1][seen.label] = 0;
+  }
+
+ private:
+  static double count(const Rows& part, std::vector<double>& counts) {
+    double weight = 0;
+    for (const auto& seen : part.seen) counts[seen.label] += seen.weight, weight += seen.weight;
+    return weight;
+  }
+
+  std::vector<double> counts_[2];
+};
+
+// Sends the rows of a minipatch, and rows that the tree never saw, down a tree and credits the features of its splits.
+template <class Label>
+class Descent {
+ public:
+  using Moves = std::conditional_t<std::is_same_v<Label, std::uint16_t>, ShareMoves, MeanMoves<Label>>;
+
+  Descent(TreeView tree, const BinnedColumns& columns)
+      : tree_(tree), columns_(columns), credits_(static_cast<std::size_t>(columns.n_columns())) {}
+
+  void run(const Part<Label>& all) {
+    seen_scratch_.resize(all.seen.size());
+    unseen_scratch_.resize(all.unseen.size());
+    Moves moves(all);
+    std::vector<std::pair<std::int32_t, Part<Label>>> open{{0, all}};  // no recursion: trees may be very deep
+    while (!open.empty()) {
+      const auto [node, part] = open.back();
+      open.pop_back();
+      if (node < 0 || part.unseen.empty()) continue;
+      const Split& split = tree_.splits[static_cast<std::size_t>(node)];
+      const std::size_t n_seen = sort_by(split, part.seen, seen_scratch_);
+      const std::size_t n_unseen = sort_by(split, part.unseen, unseen_scratch_);
+      const Part<Label> left{part.seen.first(n_seen), part.unseen.first(n_unseen)};
+      const Part<Label> right{part.seen.subspan(n_seen), part.unseen.subspan(n_unseen)};
+      if (left.seen.empty() || right.seen.empty()) continue;  // not a split of this minipatch: it says nothing
+      moves.move(left, right, credits_[static_cast<std::size_t>(split.feature)]);
+      open.emplace_back(split.right, right);
+      open.emplace_back(split.left, left);
+    }
+  }
+
+  double credit(std::int64_t feature) const { return credits_[static_cast<std::size_t>(feature)].value(); }
+
+ private:
+  // Rows that go left to the front, in their order; returns how many. Without branches, which would be guesses.
+  template <class Row>
+  std::size_t sort_by(const Split& split, std::span<Row> rows, std::vector<Row>& scratch) const {
+    const std::uint8_t* codes = columns_.column(split.feature);
+    std::size_t n_left = 0, n_right = 0;
+    for (const Row row : rows) {
+      const bool is_left = tree_.goes_left(split, codes[row.row]);
+      rows[n_left] = row;
+      scratch[n_right] = row;
+      n_left += is_left;
+      n_right += !is_left;
+    }
+    std::copy_n(scratch.begin(), n_right, rows.begin() + static_cast<std::ptrdiff_t>(n_left));
+    return n_left;
+  }
+
+  TreeView tree_;
+  const BinnedColumns& columns_;
+  std::vector<Credit> credits_;
+  std::vector<SeenRow<Label>> seen_scratch_;
+  std::vector<UnseenRow<Label>> unseen_scratch_;
+};
 
 }  // namespace
 
@@ -49,8 +226,29 @@ std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& 
   return losses;
 }
 
+template <class Label>
+std::vector<double> unseen_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
+                                       std::span<const std::int64_t> unseen_rows) {
+  std::vector<SeenRow<Label>> seen;
+  std::vector<UnseenRow<Label>> unseen;
+  seen.reserve(patch.rows.size());
+  unseen.reserve(unseen_rows.size());
+  for (std::size_t i = 0; i < patch.rows.size(); ++i)
+    seen.push_back({patch.rows[i], patch.weights.empty() ? 1.0 : patch.weights[i], patch.labels[patch.rows[i]]});
+  for (const std::int64_t row : unseen_rows) unseen.push_back({row, patch.labels[row]});
+  if constexpr (std::is_same_v<Label, double>) make_squarable({seen, unseen});
+  Descent<Label> descent(tree, columns);
+  if (!tree.splits.empty()) descent.run({seen, unseen});
+  std::vector<double> credits(patch.features.size());
+  std::ranges::transform(patch.features, credits.begin(), [&](std::int64_t feature) { return descent.credit(feature); });
+  return credits;
+}
+
 template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&, const Stream&);
 template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&, const Stream&);
 template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<double>&, const Stream&);
+template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&, std::span<const std::int64_t>);
+template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&, std::span<const std::int64_t>);
+template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<double>&, std::span<const std::int64_t>);
 
 }  // namespace mpboost

@@ -10,9 +10,17 @@ from sklearn.utils.validation import has_fit_parameter
 from mpboost import _native
 from mpboost.boosting import BoostingRun
 from mpboost.ensemble import Ensemble, EstimatorEnsemble, TreeEnsemble
-from mpboost.learners import EstimatorLearner, Learner, TreeLearner, TreeOptions, is_estimator
+from mpboost.learners import EstimatorLearner, Judge, Learner, TreeLearner, TreeOptions, is_estimator
 from mpboost.problem import Problem
-from mpboost.sampling import FeatureSampler, ObservationSampler, find_patch_features, find_patch_rows
+from mpboost.sampling import (
+    FeatureSampler,
+    ObservationSampler,
+    PatchSizes,
+    find_most_rows,
+    find_patch_features,
+    find_patch_rows,
+)
+from mpboost.sizing import SizeTrial
 from mpboost.stopping import make_stopping
 from mpboost.tasks import Task
 from mpboost.validation import Validation, are_same_weights
@@ -23,9 +31,9 @@ FREE_PARAMETERS = frozenset({"n_estimators", "time_limit", "warm_start", "callba
 
 def assemble_run(model: Any, problem: Problem, threads: _native.Threads) -> BoostingRun:
     """Make the parts that the parameters of an estimator ask for."""
-    table = problem.examples.table
-    n_samples, n_features = table.n_rows, table.n_columns
-    patch_rows = find_patch_rows(model.max_samples, n_samples, model._auto_sizes.rows)
+    n_samples = problem.examples.table.n_rows
+    sizes: PatchSizes = model._auto_sizes
+    patch_rows = find_patch_rows(model.max_samples, n_samples, sizes.rows)
     if patch_rows == n_samples and model.stopping is not None and problem.validation is None:
         raise ValueError(
             f"max_samples={model.max_samples!r} puts all rows (n_samples={n_samples}) into every minipatch, so there "
@@ -35,24 +43,52 @@ def assemble_run(model: Any, problem: Problem, threads: _native.Threads) -> Boos
     # The one seed, drawn once: every draw of the run is a function of it.
     seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
     task = model._make_task(problem, seed)
+    learner, ensemble = _make_learner(model, problem, task, seed, threads)
+    judge = None if problem.validation is None else learner.open(problem.validation.table, threads)
+
+    def make_run(patch_rows: int) -> BoostingRun:
+        return _make_run(model, problem, seed, patch_rows, learner, ensemble.first(0), judge)
+
+    run = make_run(patch_rows)
+    most = find_most_rows(n_samples, sizes.rows)
+    if model.max_samples == "auto" and patch_rows < most:
+        run.trial = SizeTrial(make_run, most)
+    return run
+
+
+def _make_run(
+    model: Any,
+    problem: Problem,
+    seed: int,
+    patch_rows: int,
+    learner: Learner,
+    ensemble: Ensemble,
+    judge: Judge | None,
+) -> BoostingRun:
+    table, validation = problem.examples.table, problem.validation
+    task = model._make_task(problem, seed)
+    has_unseen = model.importance == "out_of_patch" and patch_rows < table.n_rows
     feature_sampler = FeatureSampler(
-        n_features,
-        find_patch_features(model.max_features, n_features, model._auto_sizes.features),
+        table.n_columns,
+        find_patch_features(model.max_features, table.n_columns, model._auto_sizes.features),
         momentum=model.feature_momentum,
         exploration=model.feature_exploration,
         adaptive=model.adaptive_features,
         seed=seed,
+        remembers=has_unseen,
     )
-    learner, ensemble = _make_learner(model, problem, task, seed, threads)
-    score = "out-of-patch score" if problem.validation is None else "validation score"
+    needs_unseen = has_unseen and (model.estimator is None or model.adaptive_features)
+    score = "out-of-patch score" if validation is None else "validation score"
     return BoostingRun(
         task=task,
-        observation_sampler=ObservationSampler(task.log_weights, patch_rows, seed, task.sample_weights),
+        observation_sampler=ObservationSampler(task.log_weights, patch_rows, seed, task.sample_weights, needs_unseen),
         feature_sampler=feature_sampler,
         learner=learner,
-        stopping=make_stopping(model.stopping, n_samples, patch_rows, model.n_iter_no_change, score),
+        stopping=make_stopping(model.stopping, table.n_rows, patch_rows, model.n_iter_no_change, score),
         ensemble=ensemble,
-        validation=_open_validation(problem, learner, task, threads),
+        validation=None
+        if judge is None or validation is None
+        else Validation(judge, validation.labels, validation.weights, task),
         params=_learning_params(model),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,16 @@ class Snapshot:
         np.copyto(self.importance_sums, other.importance_sums)
 
 
+class Trial(Protocol):
+    """Looks for a better run when a run is of a certain age."""
+
+    def is_due(self, run: "BoostingRun") -> bool:
+        """Tell whether a run is of that age."""
+
+    def find_best(self, run: "BoostingRun", callbacks: Sequence[Callback], threads: _native.Threads) -> "BoostingRun":
+        """Give the run itself, or a better one of the same age."""
+
+
 @dataclass
 class BoostingRun:
     """The parts of a run and what it has learned so far; callbacks look at it after each iteration.
@@ -66,6 +76,7 @@ class BoostingRun:
     stopping: StoppingRule
     ensemble: Ensemble
     validation: Validation | None = None
+    trial: Trial | None = None
     n_estimators: int = 0
     iteration: int = 0
     train_scores: list[float] = field(default_factory=list)
@@ -121,6 +132,17 @@ class BoostingRun:
         if self.iteration < n_estimators and self.stop_reason != self.stopping.reason:
             self.stop_reason = ""
 
+    def reconsider(self, callbacks: Sequence[Callback], threads: _native.Threads) -> "BoostingRun":
+        """Find the run to go on with: this one, or a better one that a trial finds."""
+        if self.trial is None or not self.trial.is_due(self):
+            return self
+        return self.trial.find_best(self, callbacks, threads)
+
+    def adopt(self, other: "BoostingRun") -> None:
+        """Go on as another run, of the same age, on the same data."""
+        if other is not self:
+            vars(self).update(vars(other) | {"n_estimators": self.n_estimators, "stop_reason": "", "trial": None})
+
     def record(
         self, t: int, R: NDArray[np.int64], C: NDArray[np.int64], h: TrainedLearner, threads: _native.Threads
     ) -> None:
@@ -145,7 +167,6 @@ class BoostingRun:
 
 def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> None:
     """Go on with a run until its stopping rule, a callback, an interrupt or the number of iterations ends it."""
-    task, p, q = run.task, run.observation_sampler, run.feature_sampler
     with ExitStack() as endings:
         for callback in reversed(callbacks):
             endings.callback(callback.on_fit_end, run)
@@ -153,14 +174,18 @@ def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Thre
             callback.on_fit_begin(run)
         interrupts = endings.enter_context(Interrupts(run))
         while not run.stop_reason:
-            t = run.iteration + 1
+            with interrupts.allowed():
+                better = run.reconsider(callbacks, threads)
+            run.adopt(better)
+            task, p, q, t = run.task, run.observation_sampler, run.feature_sampler, run.iteration + 1
             with interrupts.allowed():
                 # 1. Sample a minipatch.
                 y = task.pose(t, threads)
-                R = task.complete(p.sample(t, threads), t, threads)
+                draw = p.sample(t, threads)
+                R = task.complete(draw.rows, t, threads)
                 C = q.sample(t, threads)
                 # 2. Train a weak learner on the minipatch.
-                h = run.learner.train(t, R, C, y, p.weigh(R), threads)
+                h = run.learner.train(t, draw.with_rows(R), C, y, p.weigh(R), threads)
             # 3. Update outputs. The same pass over the rows yields the weights that p is made of, and the scores.
             task.update(h.outputs, R, threads)
             # 4. Update probability distributions.

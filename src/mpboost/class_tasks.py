@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.ballots import find_winners, rank_classes
 from mpboost.outputs import ClassVotes, Colours, Outputs
-from mpboost.tasks import State, Weighting, complete_classes, tabulate
+from mpboost.rates import LearningRate
+from mpboost.tasks import State, Weighting, WeightTable, complete_classes
 
 #: Ways to weigh rows by the votes for many classes.
 Multiclass = Literal["margin", "m2", "mh", "oc"]
@@ -46,7 +47,7 @@ class ManyClassTask(ABC):
         n_classes: int,
         *,
         weighting: Weighting,
-        learning_rate: float,
+        learning_rate: float | Literal["auto"],
         adaptive: bool,
         seed: int = 0,
         sample_weights: NDArray[np.float64] | None = None,
@@ -65,17 +66,16 @@ class ManyClassTask(ABC):
         self._oop_rivals = np.zeros(n_samples, dtype=np.int32)
         self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
         self._total_weight = n_samples if sample_weights is None else sample_weights.sum()
-        self._weighting: Weighting = weighting
-        self._learning_rate = learning_rate
+        self.learning_rate = LearningRate(learning_rate)
         self._adaptive = adaptive
         self._seed = seed
         self._n_learners = 0
-        self._table = tabulate(weighting, learning_rate, 256)
+        self._table = WeightTable(weighting)
 
     @property
     def state(self) -> State:
-        """Views of the votes."""
-        return {"votes": self.votes, "oop_votes": self.oop_votes}
+        """Views of the votes, and what they weigh."""
+        return {"votes": self.votes, "oop_votes": self.oop_votes, "learning_rate": self.learning_rate.value}
 
     def pose(self, iteration: int, threads: _native.Threads) -> NDArray[Any]:
         """Give the labels."""
@@ -88,8 +88,8 @@ class ManyClassTask(ABC):
     def update(self, outputs: NDArray[Any], rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
         self._n_learners += 1
-        if self._n_learners > len(self._table) // 2:
-            self._table = tabulate(self._weighting, self._learning_rate, 2 * self._n_learners)
+        if self._adaptive:
+            self.learning_rate.adapt(self.oop_votes[rows, self.labels[rows]] - self._oop_rivals[rows])
         if self._n_learners > MAX_SHORT_COUNT and self.votes.dtype == np.uint16:
             self.votes, self.oop_votes = self.votes.astype(np.int32), self.oop_votes.astype(np.int32)
         train, out_of_patch = self._count(outputs, rows, threads)
@@ -102,7 +102,7 @@ class ManyClassTask(ABC):
         """Give the logarithms of the weights that the rows have in some state."""
         log_weights = self.log_weights.copy()
         if self._adaptive:
-            self._weigh(state["votes"], log_weights, _native.Threads(1))
+            self._weigh(state["votes"], self._find_table(state["learning_rate"]), log_weights, _native.Threads(1))
         return log_weights
 
     def count_oop_votes(self, state: State, n_learners: int) -> NDArray[Any]:
@@ -132,35 +132,62 @@ class ManyClassTask(ABC):
 
     def _refresh(self, threads: _native.Threads) -> None:
         if self._adaptive:
-            self._weigh(self.votes, self.log_weights, threads)
+            self._weigh(self.votes, self._find_table(self.learning_rate.value), self.log_weights, threads)
+
+    def _find_table(self, learning_rate: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._table.find(learning_rate[0], self._n_learners)
 
     @abstractmethod
-    def _weigh(self, votes: NDArray[Any], log_weights: NDArray[np.float64], threads: _native.Threads) -> None:
-        """Write the logarithms of the weights that follow from votes."""
+    def _weigh(
+        self,
+        votes: NDArray[Any],
+        table: NDArray[np.float64],
+        log_weights: NDArray[np.float64],
+        threads: _native.Threads,
+    ) -> None:
+        """Write the logarithms of the weights that follow from votes, by a table of log L."""
 
 
 class MarginTask(ManyClassTask):
     """Weights are L of the margin: the votes of the own class minus the most votes of another."""
 
-    def _weigh(self, votes: NDArray[Any], log_weights: NDArray[np.float64], threads: _native.Threads) -> None:
+    def _weigh(
+        self,
+        votes: NDArray[Any],
+        table: NDArray[np.float64],
+        log_weights: NDArray[np.float64],
+        threads: _native.Threads,
+    ) -> None:
         rivals = self._rivals if votes is self.votes else find_rivals(votes, self.labels)
-        _native.weigh_margins(self.labels, votes, rivals, self._table, log_weights, self._log_sample_weights, threads)
+        _native.weigh_margins(self.labels, votes, rivals, table, log_weights, self._log_sample_weights, threads)
 
 
 class ConfusionTask(ManyClassTask):
     """Weights are the sum, over all other classes, of L of the margin against each: AdaBoost.M2."""
 
-    def _weigh(self, votes: NDArray[Any], log_weights: NDArray[np.float64], threads: _native.Threads) -> None:
-        _native.weigh_confusions(self.labels, votes, None, self._table, log_weights, self._log_sample_weights, threads)
+    def _weigh(
+        self,
+        votes: NDArray[Any],
+        table: NDArray[np.float64],
+        log_weights: NDArray[np.float64],
+        threads: _native.Threads,
+    ) -> None:
+        _native.weigh_confusions(self.labels, votes, None, table, log_weights, self._log_sample_weights, threads)
 
 
 class OneAgainstRestTask(ManyClassTask):
     """Weights are the sum, over all classes, of L of the votes for and against each: AdaBoost.MH."""
 
-    def _weigh(self, votes: NDArray[Any], log_weights: NDArray[np.float64], threads: _native.Threads) -> None:
+    def _weigh(
+        self,
+        votes: NDArray[Any],
+        table: NDArray[np.float64],
+        log_weights: NDArray[np.float64],
+        threads: _native.Threads,
+    ) -> None:
         n_learners = int(votes[0].sum())
         _native.weigh_one_against_rest(
-            self.labels, votes, n_learners, self._table, log_weights, self._log_sample_weights, threads
+            self.labels, votes, n_learners, table, log_weights, self._log_sample_weights, threads
         )
 
 
@@ -190,8 +217,9 @@ class ColourTask(ManyClassTask):
         del self.colours[iteration - 1 :]  # of an iteration that was interrupted
         self.colours.append(colours)
         if self._adaptive:
+            table = self._find_table(self.learning_rate.value)
             _native.weigh_confusions(
-                self.labels, self.votes, colours, self._table, self.log_weights, self._log_sample_weights, threads
+                self.labels, self.votes, colours, table, self.log_weights, self._log_sample_weights, threads
             )
         self._posed = colours[self.labels]
         return self._posed
@@ -218,8 +246,14 @@ class ColourTask(ManyClassTask):
     def _refresh(self, threads: _native.Threads) -> None:
         """Leave the weights alone: the next colours change them."""
 
-    def _weigh(self, votes: NDArray[Any], log_weights: NDArray[np.float64], threads: _native.Threads) -> None:
-        _native.weigh_confusions(self.labels, votes, None, self._table, log_weights, self._log_sample_weights, threads)
+    def _weigh(
+        self,
+        votes: NDArray[Any],
+        table: NDArray[np.float64],
+        log_weights: NDArray[np.float64],
+        threads: _native.Threads,
+    ) -> None:
+        _native.weigh_confusions(self.labels, votes, None, table, log_weights, self._log_sample_weights, threads)
 
 
 #: The task for each way.

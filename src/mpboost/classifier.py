@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
@@ -32,19 +32,24 @@ class MPBoostClassifier(VotingBooster):
     ----------
     estimator : scikit-learn classifier, default=None
         Weak learner. None stands for the native decision tree, which is by far the fastest.
-    n_estimators : int, default=1000
+    n_estimators : int, default=2000
         The most iterations.
     max_samples : int, float, "sqrt" or "auto", default="auto"
-        Rows in a minipatch: a number, a share, the square root, or a tenth of the rows, but at least 500, at most 5000
-        and never more than half of them. Where rows have weights, a heavy one counts for several.
+        Rows in a minipatch: a number, a share, the square root, or "auto", which begins with 8 times the square root,
+        or with 3 out of 10 rows where that is less. After 40 iterations it tries twice as many, goes over to them if
+        the out-of-patch score gains a point (or, where single learners are hardly better than chance, if it does not
+        lose), and tries again, up to 4 times as many. It takes at most half of the rows, and at most 20 000. Where rows
+        have weights, a heavy one counts for several.
     max_features : int, float, "sqrt" or "auto", default="auto"
-        Features in a minipatch: a number, a share, the square root, or a fifth of the features, but at least 8 and at
-        most 100.
+        Features in a minipatch: a number, a share, the square root, or "auto", which is a fifth of the features, but at
+        most 100, and at least 20 or half of them. Up to 8 features are all taken.
     weighting : {"exponential", "logistic", "hard_exponential", "hard_logistic"}, default="logistic"
         How the probability of a row follows from the votes on it. The hard ones depend on their sign alone.
-    learning_rate : float, default=0.03
+    learning_rate : float or "auto", default="auto"
         Weight of a vote in the weighting. Small values make p follow the votes more slowly, which is what noisy labels
-        need. 1 is the paper's.
+        need. "auto" is 0.1 as long as no more than 40 % of a minipatch are wrong by the votes of learners that
+        never saw them, and falls where there are more: these are rows that nothing good can be learned from. 1 is the
+        paper's.
     multiclass : {"margin", "m2", "mh", "oc"}, default="margin"
         How rows of more than two classes are weighted; with two classes all are the same. "margin" takes the weighting
         of the votes for the right class minus the most votes for another, "m2" the sum of it over all other classes
@@ -53,16 +58,19 @@ class MPBoostClassifier(VotingBooster):
         fastest and about as accurate as any. "m2" may gain a little where a class is confused with several others.
         "oc" lets weak learners that know only two classes vote on many, and has the fastest training trees but the
         slowest prediction. "mh" is there for comparison.
-    feature_momentum : float, default=0.5
-        How far q moves towards the importances that a learner found, between 0 and 1.
-    feature_exploration : float, default=0.0
+    feature_momentum : float, default=0.3
+        How far q moves towards the importances that learners found, between 0 and 1: with "out_of_patch" the mean of
+        all that a feature had so far, else those that the last learner found.
+    feature_exploration : float, default=0.2
         Share of uniform draws among the draws of features, between 0 and 1.
     adaptive_observations, adaptive_features : bool, default=True
         Whether p and q are learned; if not they stay uniform.
-    importance : {"impurity", "permutation"}, default="impurity"
-        How the features of a minipatch are credited. "impurity" is the decrease of Gini impurity; a given ``estimator``
-        is asked for its ``feature_importances_`` or ``|coef_|``. "permutation" is the loss of accuracy on the minipatch
-        when a feature is shuffled.
+    importance : {"out_of_patch", "impurity", "permutation"}, default="out_of_patch"
+        How the features of a minipatch are credited. "out_of_patch" is how far the splits by a feature move what the
+        tree says about as many rows again, which it never saw, towards their labels; of a given ``estimator`` it is
+        the loss of accuracy on these rows when the feature is shuffled. "impurity" is the decrease of Gini impurity on
+        the minipatch, or the ``feature_importances_`` or ``|coef_|`` of a given ``estimator``. "permutation" shuffles
+        on the minipatch. Where minipatches hold all rows, "out_of_patch" is "impurity", or shuffles on the minipatch.
     max_depth : int, default=None
         Depth of the native trees. None lets them grow until their leaves are pure.
     min_samples_leaf : int, default=1
@@ -81,7 +89,8 @@ class MPBoostClassifier(VotingBooster):
         ``n_iter_no_change`` iterations, "paper" by Algorithm 2 of the paper; both cut the model to the best iteration.
         None runs, and keeps, them all.
     n_iter_no_change : int, default=100
-        Patience. The best iteration is not sought among the first half of so many.
+        Patience. The score that counts is the mean of the last fifth of so many, and the best iteration is not sought
+        among the first half of so many.
     time_limit : float, default=None
         Seconds after which the fit ends, counted from its beginning; it ends with a whole iteration, and at least one.
     warm_start : bool, default=False
@@ -110,12 +119,16 @@ class MPBoostClassifier(VotingBooster):
         Iteration that the model is cut to: the number of its learners.
     stop_reason_ : str
         Why the fit ended.
+    max_samples_, max_features_ : int
+        Rows and features in a minipatch.
     oop_score_ : float
         Out-of-patch accuracy of the model: an estimate of its accuracy on new data.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training accuracy after each iteration.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
         Accuracy on ``X_val``, of the model and after each iteration, if there was such data.
+    learning_rate_ : float
+        The learning rate at the end: what a vote weighs in the decision function.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
         For each row, the decision function of the learners that never saw it; NaN for rows of weight 0.
     observation_difficulty_ : array of shape (n_samples,)
@@ -157,17 +170,17 @@ class MPBoostClassifier(VotingBooster):
         self,
         estimator: Any = None,
         *,
-        n_estimators: int = 1000,
+        n_estimators: int = 2000,
         max_samples: Size = "auto",
         max_features: Size = "auto",
         weighting: Weighting = "logistic",
-        learning_rate: float = 0.03,
+        learning_rate: float | Literal["auto"] = "auto",
         multiclass: Multiclass = "margin",
-        feature_momentum: float = 0.5,
-        feature_exploration: float = 0.0,
+        feature_momentum: float = 0.3,
+        feature_exploration: float = 0.2,
         adaptive_observations: bool = True,
         adaptive_features: bool = True,
-        importance: Importance = "impurity",
+        importance: Importance = "out_of_patch",
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         max_bins: int = 255,
@@ -263,4 +276,4 @@ class MPBoostClassifier(VotingBooster):
         )
 
     def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
-        return describe_classifier(run, problem, known, self.learning_rate)
+        return describe_classifier(run, problem, known)

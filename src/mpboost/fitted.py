@@ -9,7 +9,7 @@ from mpboost.calibration import VoteCalibration
 from mpboost.class_tasks import ColourTask
 from mpboost.difficulty import judge_residuals, judge_votes
 from mpboost.problem import Problem
-from mpboost.sampling import probabilities_from_logs
+from mpboost.sampling import probabilities_from_logs, to_shares
 
 
 def describe_fit(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
@@ -19,11 +19,12 @@ def describe_fit(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> d
     if run.observation_sampler.n_drawn == len(task.labels):
         oop_scores[:] = np.nan  # no row was ever out of a patch
     validation_scores = np.array(run.validation_scores) if run.validation_scores else None
-    total_importance = best.importance_sums.sum()
     return {
         "n_iter_": run.iteration,
         "best_iteration_": n_learners,
         "stop_reason_": run.stop_reason,
+        "max_samples_": run.observation_sampler.n_drawn,
+        "max_features_": run.feature_sampler.n_drawn,
         "train_scores_": np.array(run.train_scores),
         "oop_scores_": oop_scores,
         "oop_score_": float(oop_scores[n_learners - 1]),
@@ -31,17 +32,16 @@ def describe_fit(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> d
         "validation_score_": None if validation_scores is None else float(validation_scores[n_learners - 1]),
         "observation_probabilities_": problem.spread(probabilities_from_logs(task.weigh(best.task)), 0.0),
         "feature_probabilities_": best.feature_probabilities.copy(),
-        "feature_importances_": best.importance_sums / (total_importance or 1.0),
+        "feature_importances_": to_shares(best.importance_sums),
         "_ensemble": run.ensemble.first(n_learners),
         **known,
     }
 
 
-def describe_classifier(
-    run: BoostingRun, problem: Problem, known: dict[str, Any], learning_rate: float
-) -> dict[str, Any]:
+def describe_classifier(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
     """List the attributes of a classifier."""
     task: Any = run.task
+    learning_rate = float(run.best.task["learning_rate"][0])
     counts = task.count_oop_votes(run.best.task, run.best_iteration)
     calibration = VoteCalibration.fit(counts, task.classes, task.sample_weights)  # first: it takes the most memory
     # Of two classes the decision is one number.
@@ -55,7 +55,7 @@ def describe_classifier(
         "_ranks": task.ranks,
         "_colours": colours,
         "_targets": problem.spread(task.classes, 0),
-        "_vote_weight": float(learning_rate),
+        "learning_rate_": learning_rate,
     }
 
 

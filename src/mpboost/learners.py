@@ -6,14 +6,14 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.inspection import permutation_importance
 
 from mpboost import _native
 from mpboost.columns import BinnedData, make_binned_data
 from mpboost.outputs import Outputs
+from mpboost.sampling import Draw, to_shares
 from mpboost.tables import SparseTable, Table
 
-Importance = Literal["impurity", "permutation"]
+Importance = Literal["out_of_patch", "impurity", "permutation"]
 
 
 @dataclass
@@ -27,7 +27,8 @@ class TrainedLearner:
     outputs : array of shape (n_samples,)
         Votes or values for the rows of the training data. Only valid until the next learner is trained.
     importances : float64 array
-        Of the features of the minipatch, in their order: they sum to 1 or are all zero.
+        Of the features of the minipatch, in their order. They sum to 1, or are all zero. Where they were measured on
+        unseen rows some may be negative, and their sizes sum to 1.
     """
 
     model: Any
@@ -51,7 +52,7 @@ class Learner(Protocol):
     def train(
         self,
         iteration: int,
-        rows: NDArray[np.int64],
+        draw: Draw,
         features: NDArray[np.int64],
         labels: NDArray[Any],
         weights: NDArray[np.float64] | None,
@@ -98,7 +99,7 @@ class TreeLearner:
     def train(
         self,
         iteration: int,
-        rows: NDArray[np.int64],
+        draw: Draw,
         features: NDArray[np.int64],
         labels: NDArray[Any],
         weights: NDArray[np.float64] | None,
@@ -106,16 +107,16 @@ class TreeLearner:
     ) -> TrainedLearner:
         """Train on a minipatch, whose rows may have weights, with the labels of all rows; apply it to all rows."""
         columns, places = self._data.fetch(features, threads)
-        grown = self._grower.grow(columns, rows, places, labels, weights, self._options.is_categorical)
+        patch = columns, draw.rows, places, labels
+        grown = self._grower.grow(*patch, weights, self._options.is_categorical)
         tree = grown.tree
         self._outputs.apply(tree, columns, self._out, threads)
         importances = grown.importances
         if self._options.importance == "permutation":
-            importances = _normalise(
-                _native.permutation_importances(
-                    tree, columns, rows, places, labels, self._options.seed, iteration, weights
-                )
-            )
+            seed = self._options.seed
+            importances = to_shares(_native.permutation_importances(tree, *patch, seed, iteration, weights))
+        elif len(draw.unseen):  # else on the minipatch itself, where credit is the decrease of impurity
+            importances = _balance(_native.unseen_importances(tree, *patch, draw.unseen, weights))
         return TrainedLearner(self._data.rename(tree, features), self._out, importances)
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
@@ -200,24 +201,28 @@ class EstimatorLearner:
     def train(
         self,
         iteration: int,
-        rows: NDArray[np.int64],
+        draw: Draw,
         features: NDArray[np.int64],
         labels: NDArray[Any],
         weights: NDArray[np.float64] | None,
         threads: _native.Threads,
     ) -> TrainedLearner:
         """Train on a minipatch, whose rows may have weights, with the labels of all rows; apply it to all rows."""
-        X, y = self._table.to_array(rows, features), labels[rows]
+        X, y = self._table.to_array(draw.rows, features), labels[draw.rows]
         importances = np.zeros(len(features))
+        seed = int(np.random.SeedSequence([self._seed, iteration]).generate_state(1)[0] >> 1)
         if y.min() == y.max():
             model = ColumnModel(None, features, y[0].item())
         else:
-            seed = int(np.random.SeedSequence([self._seed, iteration]).generate_state(1)[0] >> 1)
             weighted = {} if weights is None else {"sample_weight": weights}
             model = ColumnModel(_seeded_clone(self._estimator, seed).fit(X, y, **weighted), features)
-            if self._needs_importances:
-                importances = _normalise(self._measure_importances(model.estimator, X, y, seed))
-        return TrainedLearner(model, model.apply(self._table, self._outputs), importances)
+        outputs = model.apply(self._table, self._outputs)  # first: it tells clearly what is wrong with predictions
+        if self._needs_importances and model.estimator is not None:
+            if len(draw.unseen):
+                X, y = self._table.to_array(draw.unseen, features), labels[draw.unseen]
+            measured = np.nan_to_num(self._measure_importances(model.estimator, X, y, seed))
+            importances = _balance(measured) if len(draw.unseen) else to_shares(measured)
+        return TrainedLearner(model, outputs, importances)
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Tell whether the table has the same values."""
@@ -228,16 +233,15 @@ class EstimatorLearner:
         return TableJudge(table, self._outputs)
 
     def _measure_importances(self, estimator: Any, X: NDArray[Any], y: NDArray[Any], seed: int) -> NDArray[np.float64]:
-        if self._importance == "permutation":
-            result = permutation_importance(estimator, X, y, n_repeats=1, random_state=seed)
-            return np.asarray(result.importances_mean, dtype=np.float64)
+        if self._importance != "impurity":
+            return _measure_shuffled(estimator, X, y, seed)
         if hasattr(estimator, "feature_importances_"):
             return np.asarray(estimator.feature_importances_, dtype=np.float64)
         if hasattr(estimator, "coef_"):
             return np.abs(np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))).mean(axis=0)
         raise ValueError(
-            f"{type(estimator).__name__} has neither feature_importances_ nor coef_: set importance='permutation', "
-            "or adaptive_features=False to draw features uniformly."
+            f"{type(estimator).__name__} has neither feature_importances_ nor coef_: set importance="
+            "'out_of_patch' or 'permutation', or adaptive_features=False to draw features uniformly."
         )
 
 
@@ -268,7 +272,23 @@ def _seeded_clone(estimator: Any, seed: int) -> Any:
     return copy.set_params(**dict.fromkeys(random_states, seed))
 
 
-def _normalise(importances: NDArray[np.float64]) -> NDArray[np.float64]:
-    importances = np.maximum(np.nan_to_num(importances), 0.0)
-    total = importances.sum()
-    return importances / total if total > 0 else importances
+def _measure_shuffled(estimator: Any, X: NDArray[Any], y: NDArray[Any], seed: int) -> NDArray[np.float64]:
+    """Find what predictions lose when one feature is shuffled: accuracy or, with numbers, squared error."""
+    rng = np.random.default_rng(seed)
+
+    def judge(X: NDArray[Any]) -> float:
+        predictions = estimator.predict(X)
+        return float(-np.mean((predictions - y) ** 2) if y.dtype.kind == "f" else np.mean(predictions == y))
+
+    whole, losses = judge(X), np.empty(X.shape[1])
+    for k in range(X.shape[1]):
+        shuffled = X.copy()
+        shuffled[:, k] = rng.permutation(X[:, k])
+        losses[k] = whole - judge(shuffled)
+    return losses
+
+
+def _balance(credits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale credits, some of which may be negative, so that each learner has as much to say."""
+    total = np.abs(credits).sum()
+    return credits / total if total > 0 else credits

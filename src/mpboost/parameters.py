@@ -25,7 +25,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
     "adaptive_observations": ["boolean"],
     "adaptive_features": ["boolean"],
-    "importance": [StrOptions({"impurity", "permutation"})],
+    "importance": [StrOptions({"out_of_patch", "impurity", "permutation"})],
     "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="left"), None],
     "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
     "max_bins": [Interval(Integral, 2, 255, closed="both")],
@@ -42,7 +42,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
 
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = COMMON_CONSTRAINTS | {
     "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
-    "learning_rate": [Interval(Real, 0.0, MAX_LEARNING_RATE, closed="right")],
+    "learning_rate": [Interval(Real, 0.0, MAX_LEARNING_RATE, closed="right"), StrOptions({"auto"})],
     "multiclass": [StrOptions({"margin", "m2", "mh", "oc"})],
     "class_weight": [dict, StrOptions({"balanced"}), None],
 }

@@ -44,7 +44,7 @@ AT_MOST_ONE = Rule(lambda values: np.all(values <= ONE), "must be at most 1")
 AT_MOST_ONE_OR_NAN = Rule(lambda values: not np.any(values > ONE), "must be at most 1, or NaN")
 PERMUTATION = Rule(lambda ranks: np.array_equal(np.sort(ranks), np.arange(len(ranks))), "must be a permutation")
 SIGNS = Rule(lambda values: np.all((values == 1) | (values == -1)), "must be -1 or 1")
-VOTE_WEIGHT = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be positive, at most {MAX_LEARNING_RATE:g}")
+LEARNING_RATE = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be positive, at most {MAX_LEARNING_RATE:g}")
 #: Means of numbers that may be predicted, which rounding may carry a little beyond them.
 PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"must be at most {MAX_VALUE:g} in size")
 
@@ -79,6 +79,8 @@ def _list_run_fields(score: Rule, validation_score: Rule, leaf_value: Rule) -> t
         Field("validation_score_", Scalar(float, rule=validation_score), optional=True),
         Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
         Field("observation_difficulty_", Array("float64", "n_samples", rule=SCORE)),
+        Field("max_samples_", Scalar(int, size="n_patch_rows", at_most="n_samples")),
+        Field("max_features_", Scalar(int, size="n_patch_features", at_most="n_features")),
         Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
         Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
         Field("_ensemble", trees),
@@ -95,7 +97,7 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         Field("_calibration", State(VoteCalibration, slopes=Array("float64", "n_classes"))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
-        Field("_vote_weight", Scalar(float, rule=VOTE_WEIGHT)),
+        Field("learning_rate_", Scalar(float, rule=LEARNING_RATE)),
         Field("_targets", Array("uint16", "n_samples")),
     ),
     MPBoostRegressor: (

@@ -33,7 +33,7 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
     ----------
     estimator : scikit-learn regressor, default=None
         Weak learner. None stands for the native decision tree, which is by far the fastest.
-    n_estimators : int, default=1000
+    n_estimators : int, default=2000
         The most iterations.
     max_samples : int, float, "sqrt" or "auto", default="auto"
         Rows in a minipatch: a number, a share, the square root, or 3 out of 10 rows, but at most 20 000. Where rows
@@ -47,16 +47,20 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
         "exponential" less. "threshold" only asks whether a residual is above the median, as AdaBoost.RT does.
     observation_exploration : float, default=0.25
         Share of the uniform distribution in p, between 0 and 1: rows that are right already are still drawn.
-    feature_momentum : float, default=0.5
-        How far q moves towards the importances that a learner found, between 0 and 1.
-    feature_exploration : float, default=0.0
+    feature_momentum : float, default=0.3
+        How far q moves towards the importances that learners found, between 0 and 1: with "out_of_patch" the mean of
+        all that a feature had so far, else those that the last learner found.
+    feature_exploration : float, default=0.2
         Share of uniform draws among the draws of features, between 0 and 1.
     adaptive_observations, adaptive_features : bool, default=True
         Whether p and q are learned; if not they stay uniform.
-    importance : {"impurity", "permutation"}, default="impurity"
-        How the features of a minipatch are credited. "impurity" is the decrease of the squared error; a given
-        ``estimator`` is asked for its ``feature_importances_`` or ``|coef_|``. "permutation" is what the error on the
-        minipatch gains when a feature is shuffled.
+    importance : {"out_of_patch", "impurity", "permutation"}, default="out_of_patch"
+        How the features of a minipatch are credited. "out_of_patch" is how far the splits by a feature move what the
+        tree says about as many rows again, which it never saw, towards their numbers; of a given ``estimator`` it is
+        what the squared error on these rows gains when the feature is shuffled. "impurity" is the decrease of the
+        squared error on the minipatch, or the ``feature_importances_`` or ``|coef_|`` of a given ``estimator``.
+        "permutation" shuffles on the minipatch. Where minipatches hold all rows, "out_of_patch" is "impurity", or
+        shuffles on the minipatch.
     max_depth : int, default=None
         Depth of the native trees. None lets them grow until their leaves are pure.
     min_samples_leaf : int, default=2
@@ -73,7 +77,8 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
         ``n_iter_no_change`` iterations, "paper" by Algorithm 2 of the paper; both cut the model to the best iteration.
         None runs, and keeps, them all.
     n_iter_no_change : int, default=100
-        Patience. The best iteration is not sought among the first half of so many.
+        Patience. The score that counts is the mean of the last fifth of so many, and the best iteration is not sought
+        among the first half of so many.
     time_limit : float, default=None
         Seconds after which the fit ends, counted from its beginning; it ends with a whole iteration, and at least one.
     warm_start : bool, default=False
@@ -100,6 +105,8 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
         Iteration that the model is cut to: the number of its learners.
     stop_reason_ : str
         Why the fit ended.
+    max_samples_, max_features_ : int
+        Rows and features in a minipatch.
     oop_score_ : float
         Out-of-patch R^2 of the model: an estimate of its R^2 on new data.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
@@ -149,16 +156,16 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
         self,
         estimator: Any = None,
         *,
-        n_estimators: int = 1000,
+        n_estimators: int = 2000,
         max_samples: Size = "auto",
         max_features: Size = "auto",
         weighting: ResidualWeighting = "linear",
         observation_exploration: float = 0.25,
-        feature_momentum: float = 0.5,
-        feature_exploration: float = 0.0,
+        feature_momentum: float = 0.3,
+        feature_exploration: float = 0.2,
         adaptive_observations: bool = True,
         adaptive_features: bool = True,
-        importance: Importance = "impurity",
+        importance: Importance = "out_of_patch",
         max_depth: int | None = None,
         min_samples_leaf: int = 2,
         max_bins: int = 255,

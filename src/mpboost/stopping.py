@@ -1,6 +1,8 @@
 """When to stop: rules that watch a score and remember the best iteration."""
 
 import math
+import sys
+from collections import deque
 from typing import Protocol
 
 
@@ -58,22 +60,25 @@ class PaperStopping:
 class PatienceStopping:
     """Halt when the score has not exceeded its best for a number of iterations.
 
-    The first iterations cannot be the best one: with few votes per row the score jumps about, and where rows are drawn
-    by difficulty it may start high and sink while the model still gets better. A lucky start would cut the model to a
-    handful of learners.
+    What is watched is the mean of the last scores, a fifth of so many: single ones jump about, and the best of
+    hundreds is a matter of luck. The first iterations cannot be the best one: with few votes per row even the mean is
+    unsteady, and where rows are drawn by difficulty it may start high and sink while the model still gets better.
     """
 
     def __init__(self, n_iter_no_change: int, score: str = "out-of-patch score"):
         self._patience = n_iter_no_change
         self._first_candidate = max(1, n_iter_no_change // 2)
+        self._last_scores: deque[float] = deque(maxlen=min(max(1, n_iter_no_change // 5), sys.maxsize))
         self._best_score = -math.inf
         self._best = 1
         self.reason = f"no better {score} for {n_iter_no_change} iterations"
 
     def halts(self, iteration: int, score: float) -> bool:
         """Take the score of the next iteration; tell whether the run ends with it."""
-        if iteration <= self._first_candidate or score > self._best_score:
-            self._best_score = score
+        self._last_scores.append(score)
+        mean = math.fsum(self._last_scores) / len(self._last_scores)
+        if iteration <= self._first_candidate or mean > self._best_score:
+            self._best_score = mean
             self._best = iteration
         return iteration - self._best >= self._patience
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.ballots import rank_classes
 from mpboost.outputs import Outputs, Signs
+from mpboost.rates import LearningRate
 
 Weighting = Literal["exponential", "logistic", "hard_exponential", "hard_logistic"]
 
@@ -86,7 +87,7 @@ class BinaryTask:
         -1 or +1; both occur.
     weighting : str
         L of the paper's Table I.
-    learning_rate : float
+    learning_rate : float or "auto"
         Weight of a vote inside L.
     adaptive : bool
         Whether the weights follow the margins; if not they stay equal.
@@ -105,6 +106,8 @@ class BinaryTask:
         How many learners these are.
     log_weights : float64 array
         log of L times the sample weight of each row, up to a constant.
+    learning_rate : LearningRate
+        What a vote weighs inside L.
     tie_label : int
         What a vote of zero means: the class of more weight, or +1.
     """
@@ -114,7 +117,7 @@ class BinaryTask:
         labels: NDArray[np.int8],
         *,
         weighting: Weighting,
-        learning_rate: float,
+        learning_rate: float | Literal["auto"],
         adaptive: bool,
         seed: int = 0,
         sample_weights: NDArray[np.float64] | None = None,
@@ -134,12 +137,11 @@ class BinaryTask:
         self.outputs: Outputs = Signs(self.tie_label)
         self.train_score = np.nan
         self.oop_score = np.nan
-        self._weighting: Weighting = weighting
-        self._learning_rate = learning_rate
+        self.learning_rate = LearningRate(learning_rate)
         self._adaptive = adaptive
         self._seed = seed
         self._n_learners = 0
-        self._table = self._make_table(256)
+        self._table = WeightTable(weighting)
 
     @property
     def state(self) -> State:
@@ -148,6 +150,7 @@ class BinaryTask:
             "votes": self.votes,
             "in_patch_votes": self.in_patch_votes,
             "in_patch_counts": self.in_patch_counts,
+            "learning_rate": self.learning_rate.value,
         }
 
     def pose(self, iteration: int, threads: _native.Threads) -> NDArray[np.int8]:
@@ -161,8 +164,8 @@ class BinaryTask:
     def update(self, outputs: NDArray[np.int8], rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
         self._n_learners += 1
-        if self._n_learners > len(self._table) // 2:
-            self._table = self._make_table(2 * self._n_learners)
+        if self._adaptive:
+            self.learning_rate.adapt((self.votes[rows] - self.in_patch_votes[rows]) * self.labels[rows])
         train, out_of_patch = _native.add_votes(
             outputs,
             rows,
@@ -171,7 +174,7 @@ class BinaryTask:
             self.in_patch_votes,
             self.in_patch_counts,
             self.tie_label,
-            self._table,
+            self._table.find(self.learning_rate.value[0], self._n_learners),
             self.log_weights if self._adaptive else None,
             self.sample_weights,
             self._log_sample_weights,
@@ -185,7 +188,8 @@ class BinaryTask:
         """Give the logarithms of the weights that the rows have in some state."""
         if not self._adaptive:
             return self.log_weights.copy()
-        log_weights = self._table[len(self._table) // 2 + self.labels * state["votes"]]
+        table = self._table.find(state["learning_rate"][0], self._n_learners)
+        log_weights = table[len(table) // 2 + self.labels * state["votes"]]
         return log_weights if self._log_sample_weights is None else log_weights + self._log_sample_weights
 
     def count_oop_votes(self, state: State, n_learners: int) -> NDArray[np.int32]:
@@ -202,20 +206,31 @@ class BinaryTask:
         predicted = np.where(totals == 0, self.tie_label, np.sign(totals))
         return float(np.average(predicted == labels, weights=weights))
 
-    def _make_table(self, n_votes: int) -> NDArray[np.float64]:
-        return tabulate(self._weighting, self._learning_rate, n_votes)
 
-
-def tabulate(weighting: Weighting, learning_rate: float, n_votes: int) -> NDArray[np.float64]:
-    """Compute log L once for every margin, from minus so many votes to as many.
+class WeightTable:
+    """Keeps log L of every margin that so many votes can have, for the learning rate that was asked for last.
 
     Examples
     --------
-    >>> tabulate("exponential", 0.5, 2)
+    >>> WeightTable("exponential", 2).find(0.5, 1)
     array([ 1. ,  0.5, -0. , -0.5, -1. ])
     """
-    margins = np.arange(-n_votes, n_votes + 1, dtype=np.float64)
-    return log_weighting(weighting, learning_rate * margins)
+
+    def __init__(self, weighting: Weighting, n_votes: int = 256):
+        self._weighting: Weighting = weighting
+        self._n_votes = n_votes
+        self._learning_rate = np.nan
+        self._table = np.empty(0)
+
+    def find(self, learning_rate: float, n_votes: int) -> NDArray[np.float64]:
+        """Give log L for margins from minus so many votes, or more, to as many."""
+        if learning_rate != self._learning_rate or n_votes > self._n_votes:
+            if n_votes > self._n_votes:
+                self._n_votes = 2 * n_votes
+            margins = np.arange(-self._n_votes, self._n_votes + 1, dtype=np.float64)
+            self._table = log_weighting(self._weighting, learning_rate * margins)
+            self._learning_rate = learning_rate
+        return self._table
 
 
 def complete_classes(

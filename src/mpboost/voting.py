@@ -135,7 +135,7 @@ class VotingBooster(ClassifierMixin, MinipatchBooster):
 
     def _weigh(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
         broken, _ = break_ties(votes, self._ranks)
-        return self._vote_weight * (broken if len(self.classes_) > 2 else broken[:, 1] - broken[:, 0])
+        return self.learning_rate_ * (broken if len(self.classes_) > 2 else broken[:, 1] - broken[:, 0])
 
     def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
         return self.classes_[find_winners(votes, self._ranks)]

@@ -1,5 +1,7 @@
 """Given validation data, and fits that go on."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,15 +67,16 @@ class ValidationBattery:
         curve = model.validation_scores_
         assert model.n_iter_ == len(curve) < 500
         assert model.stop_reason_ == "no better validation score for 20 iterations"
-        first = model.best_iteration_ - 1
-        assert curve[first] == curve[9:].max()
-        assert (curve[9:first] < curve[first]).all()
+        means = [math.fsum(curve[t - 4 : t]) / 4 for t in range(10, len(curve) + 1)]  # a fifth of 20 scores
+        assert model.best_iteration_ == 10 + np.argmax(means)
         assert model.n_iter_ == model.best_iteration_ + 20
-        assert model.validation_score_ == curve[first] == model.score(X, y)
+        assert model.validation_score_ == curve[model.best_iteration_ - 1] == model.score(X, y)
         assert len(self.subject.run_stages(model, X)) == model.best_iteration_
 
     def test_validation_data_make_out_of_patch_rows_needless(self):
-        model, _, _ = self.fit_with_validation(stopping="patience", max_samples=1.0)
+        # Trees on all rows differ by their features alone, which few of them must find.
+        finds = {"importance": "impurity", "feature_momentum": 0.5, "feature_exploration": 0.0}
+        model, _, _ = self.fit_with_validation(stopping="patience", max_samples=1.0, **finds)
         assert np.isnan(model.oop_score_)
         assert model.validation_score_ > self.subject.least_score
 
