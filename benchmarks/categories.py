@@ -12,10 +12,8 @@ from benchmarks.command import make_parser, run_on
 from benchmarks.data import load_arrays
 from benchmarks.measure import take_turns, time_call
 from benchmarks.output import print_heading, print_line, print_table
+from benchmarks.sets import CATEGORICAL
 from mpboost import MPBoostClassifier
-
-#: Columns of Adult that hold codes of categories.
-CATEGORICAL = [1, 3, 5, 6, 7, 8, 9, 13]
 
 
 def main(arguments: list[str] | None = None) -> int:

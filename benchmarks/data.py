@@ -17,13 +17,13 @@ class DataNotFoundError(Exception):
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows to learn from and rows to be judged by; labels are -1 and +1."""
+    """Rows to learn from and rows to be judged by."""
 
     name: str
     X_train: NDArray[Any]
-    y_train: NDArray[np.int8]
+    y_train: NDArray[Any]
     X_test: NDArray[Any]
-    y_test: NDArray[np.int8]
+    y_test: NDArray[Any]
 
 
 def data_folder() -> Path:
@@ -31,15 +31,20 @@ def data_folder() -> Path:
     return Path(os.environ.get("MPBOOST_DATA", PROJECT.parent / "shared" / "data"))
 
 
-def load_arrays(name: str) -> dict[str, NDArray[Any]]:
-    """Load all arrays of a data set: X and y, or X_train, y_train, X_test and y_test where a split is official."""
+def find_file(name: str) -> Path:
+    """Find the file of a data set, which must be there."""
     path = data_folder() / f"{name}.npz"
     if not path.is_file():
         raise DataNotFoundError(
             f"There is no {path}. Set the environment variable MPBOOST_DATA to the folder that holds {path.name}, "
             "a file of numpy.savez with the arrays X and y, or X_train, y_train, X_test and y_test."
         )
-    with np.load(path, allow_pickle=False) as arrays:
+    return path
+
+
+def load_arrays(name: str) -> dict[str, NDArray[Any]]:
+    """Load all arrays of a data set: X and y, or X_train, y_train, X_test and y_test where a split is official."""
+    with np.load(find_file(name), allow_pickle=False) as arrays:
         return dict(arrays)
 
 

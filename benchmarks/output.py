@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -34,3 +35,21 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def verdict(measured: float, target: float) -> str:
     """Say whether a ratio is at least what was asked of it."""
     return f"target {target:g}x {'met' if measured >= target else 'MISSED'}"
+
+
+class MarkdownTable:
+    """A table whose rows are printed as they come, and kept in a file."""
+
+    def __init__(self, path: Path, columns: Sequence[str]):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("", encoding="utf-8")
+        self._path = path
+        self.add(columns)
+        self.add(["---", *["---:"] * (len(columns) - 1)])
+
+    def add(self, cells: Iterable[str]) -> None:
+        """Add a row."""
+        line = f"| {' | '.join(cells)} |"
+        print_line(line)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
