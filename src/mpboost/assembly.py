@@ -46,10 +46,11 @@ def assemble_run(model: Any, problem: Problem, threads: _native.Threads) -> Boos
     learner, ensemble = _make_learner(model, problem, task, seed, threads)
     judge = None if problem.validation is None else learner.open(problem.validation.table, threads)
 
-    def make_run(patch_rows: int) -> BoostingRun:
-        return _make_run(model, problem, seed, patch_rows, learner, ensemble.first(0), judge)
+    def make_run(patch_rows: int, task: Task | None = None) -> BoostingRun:
+        task = task or model._make_task(problem, seed)
+        return _make_run(model, problem, seed, patch_rows, task, learner, ensemble.first(0), judge)
 
-    run = make_run(patch_rows)
+    run = make_run(patch_rows, task)
     most = find_most_rows(n_samples, sizes.rows)
     if model.max_samples == "auto" and patch_rows < most:
         run.trial = SizeTrial(make_run, most)
@@ -61,12 +62,12 @@ def _make_run(
     problem: Problem,
     seed: int,
     patch_rows: int,
+    task: Task,
     learner: Learner,
     ensemble: Ensemble,
     judge: Judge | None,
 ) -> BoostingRun:
     table, validation = problem.examples.table, problem.validation
-    task = model._make_task(problem, seed)
     has_unseen = model.importance == "out_of_patch" and patch_rows < table.n_rows
     feature_sampler = FeatureSampler(
         table.n_columns,

@@ -132,16 +132,9 @@ class BoostingRun:
         if self.iteration < n_estimators and self.stop_reason != self.stopping.reason:
             self.stop_reason = ""
 
-    def reconsider(self, callbacks: Sequence[Callback], threads: _native.Threads) -> "BoostingRun":
-        """Find the run to go on with: this one, or a better one that a trial finds."""
-        if self.trial is None or not self.trial.is_due(self):
-            return self
-        return self.trial.find_best(self, callbacks, threads)
-
     def adopt(self, other: "BoostingRun") -> None:
-        """Go on as another run, of the same age, on the same data."""
-        if other is not self:
-            vars(self).update(vars(other) | {"n_estimators": self.n_estimators, "stop_reason": "", "trial": None})
+        """Go on as the run that a trial found, of the same age and on the same data; the trial is over."""
+        vars(self).update(vars(other) | {"n_estimators": self.n_estimators, "stop_reason": "", "trial": None})
 
     def record(
         self, t: int, R: NDArray[np.int64], C: NDArray[np.int64], h: TrainedLearner, threads: _native.Threads
@@ -174,9 +167,10 @@ def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Thre
             callback.on_fit_begin(run)
         interrupts = endings.enter_context(Interrupts(run))
         while not run.stop_reason:
-            with interrupts.allowed():
-                better = run.reconsider(callbacks, threads)
-            run.adopt(better)
+            if run.trial is not None and run.trial.is_due(run):
+                with interrupts.allowed():
+                    better = run.trial.find_best(run, callbacks, threads)
+                run.adopt(better)
             task, p, q, t = run.task, run.observation_sampler, run.feature_sampler, run.iteration + 1
             with interrupts.allowed():
                 # 1. Sample a minipatch.

@@ -88,7 +88,7 @@ class ManyClassTask(ABC):
     def update(self, outputs: NDArray[Any], rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
         self._n_learners += 1
-        if self._adaptive:
+        if self._adaptive and not self.learning_rate.is_fixed:
             self.learning_rate.adapt(self.oop_votes[rows, self.labels[rows]] - self._oop_rivals[rows])
         if self._n_learners > MAX_SHORT_COUNT and self.votes.dtype == np.uint16:
             self.votes, self.oop_votes = self.votes.astype(np.int32), self.oop_votes.astype(np.int32)

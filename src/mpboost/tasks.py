@@ -164,7 +164,7 @@ class BinaryTask:
     def update(self, outputs: NDArray[np.int8], rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
         self._n_learners += 1
-        if self._adaptive:
+        if self._adaptive and not self.learning_rate.is_fixed:
             self.learning_rate.adapt((self.votes[rows] - self.in_patch_votes[rows]) * self.labels[rows])
         train, out_of_patch = _native.add_votes(
             outputs,
