@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
 import mpboost
 from fuzz.mutations import mutate
@@ -59,6 +60,10 @@ def make_originals() -> list[bytes]:
         (mpboost.MPBoostClassifier(**small, multiclass="oc"), X, quarters),
         (mpboost.MPBoostRegressor(**small), X, values),
         (mpboost.MPBoostRegressor(**small), mixed, values),
+        (mpboost.MPGradientBoostingClassifier(**small), named, np.where(y, "yes", "no")),
+        (mpboost.MPGradientBoostingClassifier(**small), mixed, quarters),
+        (mpboost.MPGradientBoostingRegressor(**small), mixed, values),
+        (mpboost.MPGradientBoostingRegressor(**small, loss="poisson"), X, np.abs(values)),
     ]
     path = Path(make_folder().name, "original")
     originals = []
@@ -106,7 +111,7 @@ def use(model: Any, path: Path) -> None:
 
 def predict(model: Any, X: NDArray[np.float64]) -> list[NDArray[Any]]:
     """Predict, in ways that give numbers."""
-    if isinstance(model, mpboost.MPBoostRegressor):
+    if is_regressor(model):
         return [model.predict(X)]
     return [model.decision_function(X), model.predict_proba(X), np.searchsorted(model.classes_, model.predict(X))]
 

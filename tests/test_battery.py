@@ -1,6 +1,17 @@
 """The shared battery, run for every public estimator."""
 
-from battery import CLASSIFIER, COLOURED_CLASSES, MANY_CLASSES, REGRESSOR, SUBJECTS, EstimatorBattery, VariantBattery
+from battery import (
+    CLASSIFIER,
+    COLOURED_CLASSES,
+    GRADIENT_CLASSES,
+    GRADIENT_CLASSIFIER,
+    GRADIENT_REGRESSOR,
+    MANY_CLASSES,
+    REGRESSOR,
+    SUBJECTS,
+    EstimatorBattery,
+    VariantBattery,
+)
 from sklearn.base import BaseEstimator
 
 import mpboost
@@ -20,6 +31,18 @@ class TestMPBoostClassifierOfColours(VariantBattery):
 
 class TestMPBoostRegressor(EstimatorBattery):
     subject = REGRESSOR
+
+
+class TestMPGradientBoostingClassifier(EstimatorBattery):
+    subject = GRADIENT_CLASSIFIER
+
+
+class TestMPGradientBoostingClassifierOfManyClasses(VariantBattery):
+    subject = GRADIENT_CLASSES
+
+
+class TestMPGradientBoostingRegressor(EstimatorBattery):
+    subject = GRADIENT_REGRESSOR
 
 
 def test_battery_is_run_for_every_public_estimator():

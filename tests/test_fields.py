@@ -101,6 +101,18 @@ def test_decisions_have_a_column_per_class_but_for_two(n_classes, shape):
                 kind.read(parts, "name")
 
 
+@pytest.mark.parametrize(("n_classes", "size"), [(2, 1), (3, 3)])
+def test_decisions_without_rows_have_an_entry_for_each_class_but_one_for_two(n_classes, size):
+    kind = Decisions("float64", "n_classes")
+    for other in (1, 2, 3):
+        parts = Parts(arrays={"name": np.zeros(other)}, sizes={"n_classes": n_classes})
+        if other == size:
+            assert kind.read(parts, "name").shape == (size,)
+        else:
+            with pytest.raises(ModelFileError, match="size"):
+                kind.read(parts, "name")
+
+
 class Curve:
     """Stands for an object of a model, without a way of its own to be pickled."""
 

@@ -15,8 +15,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from mpboost import Callback, MPBoostClassifier, MPBoostRegressor, difficulty, find_label_issues, load_model, save_model
-from mpboost.difficulty import judge_residuals, judge_votes
+from mpboost import (
+    Callback,
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+    difficulty,
+    find_label_issues,
+    load_model,
+    save_model,
+)
+from mpboost.difficulty import judge_residuals, judge_shares, judge_votes
 
 SMALL = {"n_estimators": 60, "max_samples": 40, "max_features": 4, "stopping": None, "random_state": 0}
 WORDS = np.array(["ape", "bee", "cat", "dog"])
@@ -289,6 +299,63 @@ def test_find_label_issues_of_a_model_that_was_kept_are_the_same(tmp_path, n_cla
 def test_find_label_issues_works_with_other_weak_learners():
     model, *_, is_flipped = fit_flipped(estimator=DecisionTreeClassifier(max_depth=4))
     assert is_flipped[find_label_issues(model).row].mean() > 0.6
+
+
+# Gradient models
+
+CROSSED = {"n_estimators": 100, "n_models": 5, "oop_size": 0.2, "random_state": 0}
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_find_label_issues_of_gradient_models_finds_flipped_labels(tmp_path, n_classes):
+    X, y = make_classes(n_classes, 1000)
+    noisy, is_flipped = flip(y, 60)
+    model = MPGradientBoostingClassifier(**CROSSED).fit(X, WORDS[noisy])
+    issues = find_label_issues(model)
+    assert is_flipped[issues.row].mean() > 0.6
+    assert is_flipped[issues.row].sum() > 30
+    assert (issues.given != issues.suggested).all()
+    assert (issues.given == WORDS[noisy][issues.row]).all()
+    right = is_flipped[issues.row]
+    assert np.mean(issues.suggested[right] == WORDS[y][issues.row[right]]) > 0.9
+    save_model(model, tmp_path / "model")
+    assert find_label_issues(load_model(tmp_path / "model")).row.tolist() == issues.row.tolist()
+
+
+def test_find_label_issues_of_gradient_models_finds_wrong_numbers():
+    X, y = make_numbers(1000)
+    wrong = np.random.default_rng(1).choice(1000, 20, replace=False)
+    y[wrong] += 20.0
+    model = MPGradientBoostingRegressor(**CROSSED, loss="absolute_error").fit(X, y)
+    issues = find_label_issues(model, n=20)
+    assert set(issues.row) == set(wrong)
+    np.testing.assert_array_equal(issues.suggested, model.oop_prediction_[issues.row])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, None])
+def test_find_label_issues_of_gradient_models_judges_reserved_rows_only(n_classes):
+    X, y = make_classes(n_classes) if n_classes else make_numbers()
+    estimator = MPGradientBoostingClassifier if n_classes else MPGradientBoostingRegressor
+    model = estimator(n_estimators=10, oop_size=0.1, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match=r"Only the 30 rows .* n_models=5 and oop_size=0.2"):
+        issues = find_label_issues(model, threshold=0.0)
+    assert sorted(issues.row) == np.flatnonzero(~np.isnan(model.observation_difficulty_)).tolist()
+    assert len(issues.row) == 30
+    with pytest.warns(UserWarning, match="Only the 30 rows"):
+        assert set(find_label_issues(model).row) <= set(issues.row)
+
+
+def test_find_label_issues_of_gradient_models_without_reserved_rows_are_refused():
+    X, y = make_classes(2)
+    model = MPGradientBoostingClassifier(n_estimators=3, oop_size=0, stopping=None).fit(X, y)
+    with pytest.raises(ValueError, match="positive oop_size"):
+        find_label_issues(model)
+
+
+def test_judge_shares_compares_the_label_with_its_strongest_rival():
+    shares = np.array([[0.2, 0.5, 0.3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    np.testing.assert_allclose(judge_shares(shares, np.array([2, 0, 0], dtype=np.uint16)), [0.625, 1.0, 0.0])
+    assert judge_shares(np.zeros((1, 2)), np.array([0], dtype=np.uint16)).tolist() == [0.5]
 
 
 # Bad input

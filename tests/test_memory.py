@@ -17,7 +17,7 @@ PRELUDE = """
     import gc
     import sys
     import numpy as np
-    from mpboost import MPBoostClassifier
+    from mpboost import MPBoostClassifier, MPGradientBoostingClassifier
 
     def read_status(name):
         with open("/proc/self/status") as status:
@@ -49,17 +49,18 @@ def measure_extra_bytes(script):
 
 FIT = """
     tiny = make_table(200, "{order}")
-    MPBoostClassifier(n_estimators=2, n_jobs={n_jobs}).fit(tiny, tiny[:, 0] > 0)
+    {estimator}(n_estimators=2, n_jobs={n_jobs}).fit(tiny, tiny[:, 0] > 0)
     X = make_table({n_rows}, "{order}")
     y = (X[:, 0] > 0).astype(np.int64)
-    model = MPBoostClassifier(n_estimators=5, n_jobs={n_jobs}, random_state=0)
+    model = {estimator}(n_estimators=5, n_jobs={n_jobs}, random_state=0)
     measure(lambda: model.fit(X, y))
 """
 
 
+@pytest.mark.parametrize("estimator", ["MPBoostClassifier", "MPGradientBoostingClassifier"])
 @pytest.mark.parametrize(("order", "n_jobs"), [("C", 1), ("F", 2)], ids=["C-one-thread", "F-two-threads"])
-def test_fit_needs_little_more_memory_than_its_data(order, n_jobs):
-    extra = measure_extra_bytes(FIT.format(order=order, n_jobs=n_jobs, n_rows=N_ROWS))
+def test_fit_needs_little_more_memory_than_its_data(estimator, order, n_jobs):
+    extra = measure_extra_bytes(FIT.format(estimator=estimator, order=order, n_jobs=n_jobs, n_rows=N_ROWS))
     assert extra > 0.2 * DATA_BYTES, "the codes alone are a quarter of the data: the measurement is broken"
     assert extra <= 0.4 * DATA_BYTES + 90 * N_ROWS
 

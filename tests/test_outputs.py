@@ -5,7 +5,7 @@ import pytest
 from native.naive_tree import as_columns, make_random_codes
 
 from mpboost import _native
-from mpboost.outputs import ClassVotes, Colours, Signs, Values
+from mpboost.outputs import ClassVotes, Colours, Signs, Steps, Values
 
 N_ROWS, N_CLASSES, N_TREES = 500, 5, 7
 RANKS = np.arange(N_CLASSES, dtype=np.uint16)
@@ -37,7 +37,8 @@ def grow_trees(outputs, draw):
 def test_add_forest_adds_what_trees_put_out_one_by_one(threads, outputs, draw):
     columns, trees = grow_trees(outputs, draw)
     forest, one_by_one = _native.Forest(), outputs.make_totals(N_ROWS)
-    out = np.empty(N_ROWS, dtype=outputs.dtype)
+    out = outputs.make_output(N_ROWS)
+    assert (len(out), out.dtype) == (N_ROWS, outputs.dtype)
     for learner, tree in enumerate(trees):
         forest.append(tree)
         outputs.apply(tree, columns, out, threads)
@@ -53,6 +54,25 @@ def test_totals_have_a_row_for_each_row(outputs, draw):
     totals = outputs.make_totals(3)
     assert len(totals) == 3
     assert not totals.any()
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 5])
+def test_steps_of_trees_are_summed(threads, n_outputs):
+    outputs, (columns, trees) = Steps(n_outputs), grow_trees(*KINDS["values"])
+    rng, forest, one_by_one = np.random.default_rng(0), _native.Forest(), outputs.make_totals(N_ROWS)
+    assert one_by_one.shape == ((N_ROWS,) if n_outputs == 1 else (N_ROWS, n_outputs))
+    assert not one_by_one.any()
+    out = outputs.make_output(N_ROWS)
+    assert (out.shape, out.dtype) == (one_by_one.shape, outputs.dtype)
+    for learner, tree in enumerate(trees):
+        vectors = tree.with_values(rng.normal(size=(len(tree.leaf_values), n_outputs)))
+        forest.append(vectors)
+        outputs.apply(vectors, columns, out, threads)
+        outputs.add(learner, out, one_by_one)
+    at_once = outputs.make_totals(N_ROWS)
+    outputs.add_forest(forest, columns, at_once, threads)
+    assert len(np.unique(at_once)) > n_outputs
+    np.testing.assert_array_equal(at_once, one_by_one)
 
 
 def test_class_votes_are_counted_for_their_class():

@@ -6,7 +6,15 @@ from helpers import SMALL, make_integers
 from model_files import assert_same, load_changed, read_parts, set_array, set_entry, set_value
 from sklearn.base import clone
 
-from mpboost import ModelFileError, MPBoostClassifier, MPBoostRegressor, load_model, save_model
+from mpboost import (
+    ModelFileError,
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+    load_model,
+    save_model,
+)
 
 #: Models of other kinds than of two classes, and how targets are made of whole numbers up to 118.
 KINDS = {
@@ -22,7 +30,29 @@ KINDS = {
         lambda values: np.where(values > 60, 1, -1e100),
     ),
     "same-numbers": (MPBoostRegressor(**SMALL), lambda values: np.full(len(values), -1e100)),
+    "gradient-of-two": (MPGradientBoostingClassifier(**SMALL, monotonic_cst={0: 1}), lambda values: values > 60),
+    "gradient-of-classes": (
+        MPGradientBoostingClassifier(**SMALL, interaction_cst=[[0, 1], [2]]),
+        lambda values: values // 24,
+    ),
+    "gradient-of-numbers": (MPGradientBoostingRegressor(**SMALL, oop_size=0.3), lambda values: values / 7),
+    "gradient-of-counts": (MPGradientBoostingRegressor(**SMALL, loss="poisson"), lambda values: values),
+    "gradient-of-large-numbers": (
+        MPGradientBoostingRegressor(**SMALL, leaf_refit=False),
+        lambda values: np.where(values > 60, 1, -1e100),
+    ),
+    "gradient-of-same-numbers": (
+        MPGradientBoostingRegressor(**SMALL, loss="absolute_error"),
+        lambda values: np.full(len(values), -1e100),
+    ),
+    "gradient-without-oop": (
+        MPGradientBoostingRegressor(**SMALL, oop_size=0, stopping=None, n_models=2),
+        lambda values: values,
+    ),
 }
+
+
+SAVED = "many-classes", "colours", "numbers", "gradient-of-two", "gradient-of-classes", "gradient-of-numbers"
 
 
 @pytest.fixture
@@ -34,7 +64,7 @@ def path(tmp_path):
 def saved(tmp_path_factory):
     """The parts of models as they are in the file, by kind."""
     path = tmp_path_factory.mktemp("saved") / "model"
-    return {kind: read_parts(fit_kind(kind)[0], path) for kind in ("many-classes", "colours", "numbers")}
+    return {kind: read_parts(fit_kind(kind)[0], path) for kind in SAVED}
 
 
 def fit_kind(kind):
@@ -57,11 +87,41 @@ def test_loaded_model_does_not_mind_that_a_parameter_was_changed_after_the_fit(p
     assert_same(model, load_model(path), X)
 
 
+@pytest.mark.parametrize("kind", ["gradient-of-counts", "gradient-of-two"])
+def test_predictions_do_not_mind_that_the_loss_was_changed_after_the_fit(kind):
+    model, X = fit_kind(kind)
+    expected = model.predict(X)
+    model.set_params(loss=object())
+    assert model.predict(X).tolist() == expected.tolist()
+
+
+class OwnLoss:
+    """A loss that a user wrote."""
+
+    def gradient_hessian(self, y, raw):
+        return raw - y, np.ones_like(raw)
+
+
+def test_save_refuses_a_loss_of_the_users(path):
+    X, y = make_integers()
+    model = MPGradientBoostingRegressor(**SMALL, loss=OwnLoss()).fit(X, y)
+    for loss in (model.loss, "squared_error"):  # what was learned is still what it is
+        with pytest.raises(TypeError, match=r"loss=.*OwnLoss.*pickle or skops"):
+            save_model(model.set_params(loss=loss), path)
+    assert not path.exists()
+
+
 def make_one_class(header, arrays):
     arrays["classes"] = np.array([5])
     arrays["ranks"] = np.array([0], dtype=np.uint16)
     arrays["calibration.slopes"] = np.ones(1)
     arrays["oop_decision_function"] = np.zeros((300, 1))
+
+
+def widen_leaves(arrays, last):
+    """Take columns from the values of leaves, or make a column of them."""
+    values = arrays["ensemble.leaf_values"]
+    arrays["ensemble.leaf_values"] = values[:, None].copy() if last is None else values[:, :last].copy()
 
 
 CHANGES_OF_KINDS = [
@@ -90,6 +150,26 @@ CHANGES_OF_KINDS = [
     ("numbers", set_array("classes", [0, 1]), "classes is not known"),
     ("numbers", set_value("parameters.multiclass", "oc"), "multiclass is not known"),
     ("numbers", lambda header, arrays: header.update(estimator="MPBoostClassifier"), "weighting"),
+    ("gradient-of-two", set_array("baseline", np.zeros(2)), "size 2"),
+    ("gradient-of-two", set_entry("baseline", 0, np.nan), "1e\\+200"),
+    ("gradient-of-two", set_value("loss", "poisson"), "loss is not known"),
+    ("gradient-of-two", set_value("loss", None), "type str"),
+    ("gradient-of-two", set_value("n_models", 0), "at least 1"),
+    ("gradient-of-two", set_entry("targets", 0, 2), "classes that do not exist"),
+    ("gradient-of-two", set_entry("observation_difficulty", 0, 1.1), "between 0 and 1"),
+    ("gradient-of-two", set_entry("oop_losses", 0, np.inf), "finite"),
+    ("gradient-of-two", lambda header, arrays: arrays.pop("oop_losses"), "missing"),
+    ("gradient-of-two", set_array("ranks", [0, 1]), "ranks is not known"),
+    ("gradient-of-two", set_array("classes", np.arange(3)), "dimensions"),
+    ("gradient-of-two", lambda header, arrays: header.update(estimator="MPGradientBoostingRegressor"), "log_loss"),
+    ("gradient-of-classes", set_entry("ensemble.leaf_values", (0, 0), np.inf), "1e\\+200"),
+    ("gradient-of-classes", lambda header, arrays: widen_leaves(arrays, -1), "size 4"),
+    ("gradient-of-classes", set_array("baseline", np.zeros(1)), "size 1"),
+    ("gradient-of-numbers", set_entry("ensemble.leaf_values", 0, -1e201), "1e\\+200"),
+    ("gradient-of-numbers", lambda header, arrays: widen_leaves(arrays, None), "dimensions"),
+    ("gradient-of-numbers", set_value("loss", "log_loss"), "loss is not known"),
+    ("gradient-of-numbers", set_entry("oop_prediction", 0, np.inf), "finite"),
+    ("gradient-of-numbers", lambda header, arrays: header.update(estimator="MPBoostRegressor"), "loss"),
 ]
 
 

@@ -177,6 +177,12 @@ def test_patience_stopping_takes_the_mean_of_a_fifth_of_its_patience(patience, w
     assert follow(PatienceStopping(patience), higher)[1] > first
 
 
+def test_patience_stopping_of_losses_may_be_best_at_once():
+    losses = [3.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+    assert follow(PatienceStopping(4, window=1, burn_in=0), [-loss for loss in losses]) == (6, 2)
+    assert follow(PatienceStopping(4, window=2, burn_in=0), [-loss for loss in losses]) == (7, 3)  # means 3, 2, 1.5, 2
+
+
 def test_patience_stopping_matches_a_plain_search():
     rng = np.random.default_rng(0)
     halted = 0

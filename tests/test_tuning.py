@@ -22,7 +22,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from mpboost import FeatureProbabilityRecorder, MPBoostClassifier, MPBoostRegressor, OOPSearch, oop_tune
+from mpboost import (
+    FeatureProbabilityRecorder,
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+    OOPSearch,
+    oop_tune,
+)
 from mpboost.callbacks import Bar
 
 # The winner
@@ -159,8 +167,8 @@ def test_search_takes_sparse_matrices_and_frames(cancer):
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"estimator": RandomForestClassifier()}, TypeError, "needs an MPBoostClassifier or MPBoostRegressor"),
-        ({"estimator": MPBoostClassifier}, TypeError, "needs an MPBoostClassifier"),
+        ({"estimator": RandomForestClassifier()}, TypeError, "needs an estimator of mpboost"),
+        ({"estimator": MPBoostClassifier}, TypeError, "needs an estimator of mpboost"),
         ({"estimator": make_pipeline(MPBoostClassifier())}, TypeError, "last step"),
         ({"estimator": MPBoostClassifier(n_estimators=0)}, ValueError, "n_estimators"),
         ({"parameters": {"max_sample": [3]}}, ValueError, "no parameter 'max_sample': did you mean 'max_samples'"),
@@ -331,3 +339,34 @@ def test_search_works_in_a_pipeline_and_in_cross_validation():
     X, y = load_iris(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), make_search({"max_samples": [3, 20, 50]}))
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
+
+
+# Gradient models
+
+
+@pytest.mark.parametrize("model", [MPGradientBoostingClassifier, MPGradientBoostingRegressor])
+@pytest.mark.parametrize("reserved", [{"n_models": 5}, {"oop_size": 0.3}], ids=str)
+def test_search_over_gradient_models_is_as_a_plain_fit_of_the_winner(cancer, model, reserved):
+    own = {"max_samples": 300, "max_features": 10, **reserved}
+    grid = {"learning_rate": [1e-4, 1e-3, 0.1, 0.3], "max_leaf_nodes": [2, 8]}
+    search = make_search(grid, model, estimator=own).fit(*cancer)
+    assert search.best_params_["learning_rate"] >= 0.1
+    plain = clone(search.estimator).set_params(**search.best_params_).fit(*cancer)
+    assert describe_model(search.best_estimator_) == describe_model(plain)
+    per_model = 5 if "n_models" in reserved else 1
+    first = search.results_["n_iterations"][search.results_["rung"] == 1]
+    assert set(first) == {5 * per_model}  # five iterations of each model
+
+
+def test_search_over_gradient_models_needs_reserved_rows(cancer):
+    search = make_search(
+        {"learning_rate": [0.1]}, MPGradientBoostingClassifier, estimator={"oop_size": 0, "stopping": None}
+    )
+    with pytest.raises(ValueError, match="positive oop_size"):
+        search.fit(*cancer)
+
+
+def test_search_over_quantiles_is_refused(cancer):
+    search = make_search({"learning_rate": [0.1]}, MPGradientBoostingRegressor, estimator={"loss": "quantile"})
+    with pytest.raises(ValueError, match="GridSearchCV"):
+        search.fit(*cancer)

@@ -44,12 +44,17 @@ inline void check_indices(const Vector<const std::int64_t>& indices, std::int64_
   for (const std::int64_t i : as_span(indices)) check(0 <= i && i < limit, message);
 }
 
-// A numpy array that owns what was a vector.
-template <class T>
-auto to_numpy(std::vector<T>&& values) {
+// A numpy array that owns what was a vector, of a shape with as many entries.
+template <class T, std::size_t n_dimensions>
+auto to_numpy(std::vector<T>&& values, const std::size_t (&shape)[n_dimensions]) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner);
+  return nb::ndarray<nb::numpy, T, nb::ndim<n_dimensions>>(owned->data(), n_dimensions, shape, owner);
+}
+
+template <class T>
+auto to_numpy(std::vector<T>&& values) {
+  return to_numpy(std::move(values), {values.size()});
 }
 
 void bind_threads(nb::module_& module);
@@ -57,5 +62,8 @@ void bind_data(nb::module_& module);
 void bind_sampling(nb::module_& module);
 void bind_outputs(nb::module_& module);
 void bind_trees(nb::module_& module);
+void bind_forests(nb::module_& module);
+void bind_gradient_trees(nb::module_& module);
+void bind_gradients(nb::module_& module);
 
 }  // namespace mpboost::bindings

@@ -2,45 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
-#include "bindings.hpp"
 #include "mpboost/apply.hpp"
-#include "mpboost/forest.hpp"
 #include "mpboost/binary_grower.hpp"
 #include "mpboost/importance.hpp"
 #include "mpboost/sorted_grower.hpp"
+#include "trees.hpp"
 
 namespace mpboost::bindings {
 namespace {
-
-// Splits and category sets as bytes; Python reads them with its own record types.
-template <class T>
-auto bytes_to_numpy(std::span<const T> records) {
-  std::vector<std::uint8_t> bytes(records.size_bytes());
-  if (!records.empty()) std::memcpy(bytes.data(), records.data(), records.size_bytes());
-  return to_numpy(std::move(bytes));
-}
-
-template <class T>
-std::vector<T> records_from_numpy(const Vector<const std::uint8_t>& bytes) {
-  check(bytes.size() % sizeof(T) == 0, "splits have 20 bytes each and category sets 32");
-  std::vector<T> records(bytes.size() / sizeof(T));
-  if (!records.empty()) std::memcpy(records.data(), bytes.data(), bytes.size());
-  return records;
-}
-
-void check_columns(TreeView tree, const BinnedColumns& columns) {
-  for (const Split& split : tree.splits) check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
-}
-
-// Leaf values of trees for many classes are numbers of classes.
-void check_classes(TreeView tree, std::int64_t n_classes) {
-  const auto limit = static_cast<double>(n_classes);
-  for (const double value : tree.leaf_values)
-    check(0 <= value && value < limit && value == std::floor(value), "the tree has a leaf value that is no class");
-}
 
 using OptionalWeights = std::optional<Vector<const double>>;
 using OptionalFlags = std::optional<Vector<const bool>>;
@@ -64,9 +35,9 @@ Minipatch<Label> as_patch(const BinnedColumns& columns, const Vector<const std::
           is_categorical ? is_categorical->data() : nullptr};
 }
 
-template <class T, class Apply>
-void apply_to(const Tree& tree, const BinnedColumns& columns, Vector<T>& out, Apply apply, Threads& threads) {
-  check_size(out, columns.n_rows(), "the output must have one entry per row");
+template <class Out, class Apply>
+void apply_to(const Tree& tree, const BinnedColumns& columns, Out& out, Apply apply, Threads& threads, std::int64_t n_outputs = 1) {
+  check_output(out, columns.n_rows(), n_outputs);
   check_columns(tree, columns);
   nb::gil_scoped_release release;
   apply(tree, columns, out.data(), threads);
@@ -84,30 +55,18 @@ Tree with_features(const Tree& tree, const Vector<const std::int64_t>& features)
   return renamed;
 }
 
-// The features that splits use, ascending.
-std::vector<std::int64_t> used_features(std::span<const Split> splits) {
-  std::vector<std::int64_t> features(splits.size());
-  std::ranges::transform(splits, features.begin(), &Split::feature);
-  std::ranges::sort(features);
-  const auto [first, last] = std::ranges::unique(features);
-  features.erase(first, last);
-  return features;
-}
-
-// The same splits over columns that hold just the features that they use.
-std::vector<Split> narrow(std::span<const Split> splits) {
-  const auto features = used_features(splits);
-  std::vector<Split> narrowed(splits.begin(), splits.end());
-  for (Split& split : narrowed)
-    split.feature = static_cast<std::int32_t>(std::ranges::lower_bound(features, split.feature) - features.begin());
-  return narrowed;
+Tree with_values(const Tree& tree, const LeafValues<const double>& values) {
+  const std::int64_t n_outputs = count_outputs(values);
+  check(values_fit(values.size(), tree.n_leaves(), n_outputs), "values must have a row for each leaf and at least one output");
+  return {tree.splits, values_from_numpy(values), tree.category_sets, n_outputs};
 }
 
 void bind_tree(nb::module_& module) {
   nb::class_<Tree>(module, "Tree", "A decision tree over binned columns.")
       .def_prop_ro("splits", [](const Tree& tree) { return bytes_to_numpy<Split>(tree.splits); }, nb::rv_policy::automatic)
       .def_prop_ro("category_sets", [](const Tree& tree) { return bytes_to_numpy<CategorySet>(tree.category_sets); }, nb::rv_policy::automatic)
-      .def_prop_ro("leaf_values", [](const Tree& tree) { return to_numpy(std::vector<double>(tree.leaf_values)); }, nb::rv_policy::automatic)
+      .def_prop_ro("leaf_values", [](const Tree& tree) { return values_to_numpy(tree.leaf_values, tree.n_outputs); }, nb::rv_policy::automatic)
+      .def_ro("n_outputs", &Tree::n_outputs)
       .def(
           "apply_leaves",
           [](const Tree& tree, const BinnedColumns& columns, Vector<std::int32_t> out, Threads& threads) {
@@ -115,8 +74,16 @@ void bind_tree(nb::module_& module) {
           },
           nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"), "Write the leaf of each row.")
       .def(
+          "apply_leaf_numbers",
+          [](const Tree& tree, const BinnedColumns& columns, Vector<std::uint16_t> out, Threads& threads) {
+            check(tree.n_leaves() <= 65'536, "the tree has more than 65536 leaves");
+            apply_to(tree, columns, out, apply_leaf_numbers, threads);
+          },
+          nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"), "Write the leaf of each row, in 16 bits.")
+      .def(
           "apply_votes",
           [](const Tree& tree, const BinnedColumns& columns, Vector<std::int8_t> out, Threads& threads) {
+            check_single(tree.n_outputs);
             apply_to(tree, columns, out, apply_votes, threads);
           },
           nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
@@ -131,17 +98,20 @@ void bind_tree(nb::module_& module) {
           "Write the class of each row's leaf: its value, a whole number.")
       .def(
           "apply_values",
-          [](const Tree& tree, const BinnedColumns& columns, Vector<double> out, Threads& threads) {
-            apply_to(tree, columns, out, apply_values, threads);
+          [](const Tree& tree, const BinnedColumns& columns, LeafValues<double> out, Threads& threads) {
+            apply_to(tree, columns, out, apply_values, threads, tree.n_outputs);
           },
-          nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"), "Write the value of each row's leaf.")
+          nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
+          "Write the value of each row's leaf; where there are more outputs than one, a row of values.")
       .def_prop_ro("features", [](const Tree& tree) { return to_numpy(used_features(tree.splits)); }, nb::rv_policy::automatic,
                    "The features that the tree uses, ascending.")
       .def(
-          "narrow", [](const Tree& tree) { return Tree{narrow(tree.splits), tree.leaf_values, tree.category_sets}; },
+          "narrow", [](const Tree& tree) { return Tree{narrow(tree.splits), tree.leaf_values, tree.category_sets, tree.n_outputs}; },
           "The same tree over columns that hold just the features that it uses.")
       .def("with_features", with_features, nb::arg("features"),
-           "The same tree with feature k called features[k]: from columns that were picked back to the table.");
+           "The same tree with feature k called features[k]: from columns that were picked back to the table.")
+      .def("with_values", with_values, nb::arg("values"),
+           "The same tree with other leaf values: one for each leaf, or a row of as many as the tree shall have outputs.");
 }
 
 void check_limits(std::int32_t max_depth, std::int32_t min_samples_leaf) {
@@ -186,6 +156,7 @@ void bind_importances(nb::module_& module) {
          std::uint64_t iteration, const OptionalWeights& weights) {
         const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
         check_columns(tree, columns);
+        check_single(tree.n_outputs);
         std::vector<double> losses;
         {
           nb::gil_scoped_release release;
@@ -204,6 +175,7 @@ void bind_importances(nb::module_& module) {
          const OptionalWeights& weights) {
         const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
         check_columns(tree, columns);
+        check_single(tree.n_outputs);
         check_indices(unseen_rows, columns.n_rows(), "there is no such unseen row");
         std::vector<double> credits;
         {
@@ -256,103 +228,11 @@ void bind_grower(nb::module_& module) {
   bind_importances<double>(module);
 }
 
-void check_trees(const Forest& forest, std::int64_t begin, std::int64_t end, const BinnedColumns& columns) {
-  check(0 <= begin && begin <= end && end <= forest.size(), "no such trees");
-  for (std::int64_t t = begin; t < end; ++t) check_columns(forest.tree(t), columns);
-}
-
-void bind_forest(nb::module_& module) {
-  nb::class_<Forest>(module, "Forest", "The trees of an ensemble.")
-      .def(nb::init<>())
-      .def("__init__",
-           [](Forest* self, Vector<const std::uint8_t> splits, Vector<const double> leaf_values,
-              Vector<const std::int64_t> split_offsets, Vector<const std::uint8_t> category_sets,
-              std::int64_t n_features) {
-             const auto values = as_span(leaf_values);
-             const auto offsets = as_span(split_offsets);
-             new (self) Forest(records_from_numpy<Split>(splits), {values.begin(), values.end()},
-                               {offsets.begin(), offsets.end()}, records_from_numpy<CategorySet>(category_sets),
-                               n_features);
-           },
-           nb::arg("splits"), nb::arg("leaf_values"), nb::arg("split_offsets"), nb::arg("category_sets"),
-           nb::arg("n_features"))
-      .def("__len__", &Forest::size)
-      .def("append", [](Forest& forest, const Tree& tree) { forest.append(tree); }, nb::arg("tree"))
-      .def(
-          "first",
-          [](const Forest& forest, std::int64_t n_trees) {
-            check(0 <= n_trees && n_trees <= forest.size(), "there are fewer trees");
-            return forest.first(n_trees);
-          },
-          nb::arg("n_trees"), "A forest of the first trees.")
-      .def(
-          "tree",
-          [](const Forest& forest, std::int64_t index) {
-            check(0 <= index && index < forest.size(), "no such tree");
-            const TreeView view = forest.tree(index);
-            return Tree{{view.splits.begin(), view.splits.end()},
-                        {view.leaf_values.begin(), view.leaf_values.end()},
-                        {view.category_sets.begin(), view.category_sets.end()}};
-          },
-          nb::arg("index"))
-      .def_prop_ro("features", [](const Forest& forest) { return to_numpy(used_features(forest.splits())); }, nb::rv_policy::automatic,
-                   "The features that the trees use, ascending.")
-      .def(
-          "narrow",
-          [](const Forest& forest) {
-            const auto n_features = static_cast<std::int64_t>(used_features(forest.splits()).size());
-            return Forest(narrow(forest.splits()), forest.leaf_values(), forest.split_offsets(), forest.category_sets(),
-                          n_features);
-          },
-          "The same trees over columns that hold just the features that they use.")
-      .def_prop_ro("splits", [](const Forest& forest) { return bytes_to_numpy<Split>(forest.splits()); }, nb::rv_policy::automatic)
-      .def_prop_ro("category_sets", [](const Forest& forest) { return bytes_to_numpy<CategorySet>(forest.category_sets()); }, nb::rv_policy::automatic)
-      .def_prop_ro("leaf_values", [](const Forest& forest) { return to_numpy(std::vector<double>(forest.leaf_values())); }, nb::rv_policy::automatic)
-      .def_prop_ro("split_offsets",
-                   [](const Forest& forest) { return to_numpy(std::vector<std::int64_t>(forest.split_offsets())); }, nb::rv_policy::automatic)
-      .def(
-          "add_votes",
-          [](const Forest& forest, const BinnedColumns& columns, std::int64_t begin, std::int64_t end,
-             Vector<std::int32_t> total, Threads& threads) {
-            check_trees(forest, begin, end, columns);
-            check_size(total, columns.n_rows(), "the output must have one entry per row");
-            nb::gil_scoped_release release;
-            forest.add_votes(columns, begin, end, total.data(), threads);
-          },
-          nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("total").noconvert(), nb::arg("threads"),
-          "Add the votes of trees [begin, end) to each row's total.")
-      .def(
-          "add_class_votes",
-          [](const Forest& forest, const BinnedColumns& columns, std::int64_t begin, std::int64_t end,
-             Matrix<std::int32_t> total, Threads& threads) {
-            const auto n_classes = static_cast<std::int64_t>(total.shape(1));
-            check_trees(forest, begin, end, columns);
-            check_shape(total, columns.n_rows(), n_classes, "the output must have one entry per row");
-            for (std::int64_t t = begin; t < end; ++t) check_classes(forest.tree(t), std::min<std::int64_t>(n_classes, 65'536));
-            nb::gil_scoped_release release;
-            forest.add_class_votes(columns, begin, end, n_classes, total.data(), threads);
-          },
-          nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("total").noconvert(), nb::arg("threads"),
-          "Count the classes that trees [begin, end) vote for in each row's totals, one per class.")
-      .def(
-          "add_values",
-          [](const Forest& forest, const BinnedColumns& columns, std::int64_t begin, std::int64_t end,
-             Vector<double> total, Threads& threads) {
-            check_trees(forest, begin, end, columns);
-            check_size(total, columns.n_rows(), "the output must have one entry per row");
-            nb::gil_scoped_release release;
-            forest.add_values(columns, begin, end, total.data(), threads);
-          },
-          nb::arg("columns"), nb::arg("begin"), nb::arg("end"), nb::arg("total").noconvert(), nb::arg("threads"),
-          "Add the leaf values of trees [begin, end), in their order, to each row's total.");
-}
-
 }  // namespace
 
 void bind_trees(nb::module_& module) {
   bind_tree(module);
   bind_grower(module);
-  bind_forest(module);
 }
 
 }  // namespace mpboost::bindings

@@ -37,6 +37,10 @@ void apply_leaves(TreeView tree, const BinnedColumns& columns, std::int32_t* lea
   find_all<std::int32_t, LeafFinder>(tree, columns, leaves, threads, std::identity{});
 }
 
+void apply_leaf_numbers(TreeView tree, const BinnedColumns& columns, std::uint16_t* leaves, Threads& threads) {
+  find_all<std::uint16_t, LeafFinder>(tree, columns, leaves, threads, std::identity{});
+}
+
 void apply_votes(TreeView tree, const BinnedColumns& columns, std::int8_t* votes, Threads& threads) {
   for_blocks<BoundTree>(tree, columns, threads, [&](BoundTree& bound, std::int64_t block) {
     bound.sweep(block);
@@ -58,8 +62,17 @@ void apply_classes(TreeView tree, const BinnedColumns& columns, std::uint16_t* c
 }
 
 void apply_values(TreeView tree, const BinnedColumns& columns, double* values, Threads& threads) {
-  const double* of_leaves = tree.leaf_values.data();
-  find_all<std::int32_t, LeafFinder>(tree, columns, values, threads, [=](std::int32_t leaf) { return of_leaves[leaf]; });
+  if (tree.n_outputs == 1) {
+    const double* of_leaves = tree.leaf_values.data();
+    find_all<std::int32_t, LeafFinder>(tree, columns, values, threads, [=](std::int32_t leaf) { return of_leaves[leaf]; });
+    return;
+  }
+  for_blocks<LeafFinder>(tree, columns, threads, [&](LeafFinder& finder, std::int64_t block) {
+    std::int32_t leaves[block_rows];
+    finder.find(block, leaves);
+    const std::int64_t first = block * block_rows, n = std::min(block_rows, columns.n_rows() - first);
+    for (std::int64_t i = 0; i < n; ++i) std::copy_n(tree.values_of(leaves[i]), tree.n_outputs, values + (first + i) * tree.n_outputs);
+  });
 }
 
 }  // namespace mpboost

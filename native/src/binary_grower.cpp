@@ -32,7 +32,7 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
   gather(columns, patch);
   GrownTree grown;
   grown.importances.assign(patch.features.size(), 0.0);
-  auto& [splits, leaf_values, category_sets] = grown.tree;
+  auto& [splits, leaf_values, category_sets, n_outputs] = grown.tree;
 
   pending_.assign(1, make_root());
   while (!pending_.empty()) {

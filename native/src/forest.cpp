@@ -6,19 +6,27 @@
 #include "sweep.hpp"
 
 namespace mpboost {
+namespace {
+
+void add_to(double* __restrict totals, const double* __restrict values, std::int64_t n) {
+  for (std::int64_t k = 0; k < n; ++k) totals[k] += values[k];
+}
+
+}  // namespace
 
 Forest::Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
-               std::vector<CategorySet> category_sets, std::int64_t n_features)
+               std::vector<CategorySet> category_sets, std::int64_t n_features, std::int64_t n_outputs)
     : splits_(std::move(splits)),
       leaf_values_(std::move(leaf_values)),
       split_offsets_(std::move(split_offsets)),
-      category_sets_(std::move(category_sets)) {
+      category_sets_(std::move(category_sets)),
+      n_outputs_(n_outputs) {
   const auto check = [](bool is_right) {
     if (!is_right) throw std::invalid_argument("the arrays do not describe valid trees");
   };
   check(!split_offsets_.empty() && split_offsets_.front() == 0 && std::ranges::is_sorted(split_offsets_) &&
         split_offsets_.back() == static_cast<std::int64_t>(splits_.size()) &&
-        leaf_values_.size() == splits_.size() + split_offsets_.size() - 1);
+        values_fit(leaf_values_.size(), splits_.size() + split_offsets_.size() - 1, n_outputs));
   for (std::int64_t t = 0; t < size(); ++t) {
     const auto begin = splits_.begin() + split_offsets_[static_cast<std::size_t>(t)];
     const auto end = splits_.begin() + split_offsets_[static_cast<std::size_t>(t) + 1];
@@ -33,10 +41,15 @@ TreeView Forest::tree(std::int64_t t) const {
   const auto n = static_cast<std::size_t>(split_offsets_[static_cast<std::size_t>(t) + 1] - begin);
   const auto first_set = set_offsets_[static_cast<std::size_t>(t)];
   const auto n_sets = static_cast<std::size_t>(set_offsets_[static_cast<std::size_t>(t) + 1] - first_set);
-  return {{splits_.data() + begin, n}, {leaf_values_.data() + begin + t, n + 1}, {category_sets_.data() + first_set, n_sets}};
+  return {{splits_.data() + begin, n},
+          {leaf_values_.data() + (begin + t) * n_outputs_, (n + 1) * static_cast<std::size_t>(n_outputs_)},
+          {category_sets_.data() + first_set, n_sets},
+          n_outputs_};
 }
 
 void Forest::append(TreeView tree) {
+  if (size() == 0) n_outputs_ = tree.n_outputs;
+  if (tree.n_outputs != n_outputs_) throw std::invalid_argument("all trees of a forest must have the same number of outputs");
   splits_.insert(splits_.end(), tree.splits.begin(), tree.splits.end());
   leaf_values_.insert(leaf_values_.end(), tree.leaf_values.begin(), tree.leaf_values.end());
   split_offsets_.push_back(static_cast<std::int64_t>(splits_.size()));
@@ -46,6 +59,7 @@ void Forest::append(TreeView tree) {
 
 Forest Forest::first(std::int64_t n_trees) const {
   Forest forest;
+  forest.n_outputs_ = n_outputs_;
   for (std::int64_t t = 0; t < n_trees; ++t) forest.append(tree(t));
   return forest;
 }
@@ -93,7 +107,12 @@ void Forest::add_values(const BinnedColumns& columns, std::int64_t begin, std::i
   const auto add = [=](LeafFinder& finder, TreeView view, std::int64_t row, std::int64_t n) {
     std::int32_t leaves[block_rows];
     finder.find(row / block_rows, leaves);
-    for (std::int64_t i = 0; i < n; ++i) totals[row + i] += view.leaf_values[static_cast<std::size_t>(leaves[i])];
+    if (view.n_outputs == 1) {
+      for (std::int64_t i = 0; i < n; ++i) totals[row + i] += *view.values_of(leaves[i]);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i)
+        add_to(totals + (row + i) * view.n_outputs, view.values_of(leaves[i]), view.n_outputs);
+    }
   };
   for_trees<LeafFinder>(columns, begin, end, threads, add);
 }

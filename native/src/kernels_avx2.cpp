@@ -10,8 +10,15 @@ const Kernels avx2_kernels{
     avx2::search_bins,
     avx2::search_weighted_pairs,
     avx2::search_weighted_bins,
+    avx2::search_gradients,
     avx2::log_exponential,
     avx2::sweep_block,
+    avx2::select_block,
+    avx2::log_loss,
+    avx2::softmax,
+    avx2::value_loss,
+    avx2::gradient_sizes,
+    avx2::sum_blocks,
 };
 
 }  // namespace mpboost

@@ -24,7 +24,11 @@ namespace {
 
 #include "weighted_search.inl"
 
+#include "gradient_search.inl"
+
 #include "sweep.inl"
+
+#include "losses.inl"
 
 void log_exponential(double* values, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) values[i] = log_positive(-log_positive(values[i]));

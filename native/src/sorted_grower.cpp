@@ -20,7 +20,7 @@ GrownTree SortedGrower<Criterion>::grow(const BinnedColumns& columns, const Mini
   lay_out(columns, patch);
   GrownTree grown;
   grown.importances.assign(patch.features.size(), 0.0);
-  auto& [splits, leaf_values, category_sets] = grown.tree;
+  auto& [splits, leaf_values, category_sets, n_outputs] = grown.tree;
 
   pending_.assign(1, make_root());
   pending_varies_.assign(features_.size(), true);

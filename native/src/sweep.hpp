@@ -9,17 +9,28 @@
 
 namespace mpboost {
 
-class BoundTree {
+// The splits of a tree with the columns that they look at.
+class BoundSplits {
+ public:
+  void bind(TreeView tree, const BinnedColumns& columns);
+
+ protected:
+  Sweep as_sweep(std::uint64_t* masks) const {
+    return {splits_.data(), static_cast<std::int32_t>(splits_.size()), is_shifted_, has_sets_, masks};
+  }
+
+  std::vector<SweepSplit> splits_;
+
+ private:
+  bool is_shifted_ = false, has_sets_ = false;
+};
+
+class BoundTree : private BoundSplits {
  public:
   void bind(TreeView tree, const BinnedColumns& columns);
 
   // Find the leaves of the rows of a block.
-  void sweep(std::int64_t block) {
-    const auto n_splits = static_cast<std::int32_t>(splits_.size());
-    kernel_({splits_.data(), n_splits, is_shifted_, has_sets_, masks_.data()}, block * block_rows);
-  }
-
-  std::size_t n_leaves() const { return masks_.size() / mask_words - splits_.size(); }
+  void sweep(std::int64_t block) { kernel_(as_sweep(masks_.data()), block * block_rows); }
 
   // Which of 64 rows of the block, from row 64 * word, are in a leaf; and which are in leaves of positive value.
   std::uint64_t rows_in_leaf(std::size_t leaf, int word) const {
@@ -33,10 +44,31 @@ class BoundTree {
 
  private:
   void (*kernel_)(const Sweep&, std::int64_t) = nullptr;
-  std::vector<SweepSplit> splits_;
-  bool is_shifted_ = false, has_sets_ = false;
   std::vector<std::uint64_t> masks_;
   std::vector<std::size_t> positive_leaves_;
+};
+
+// Numbers of leaves go up from the leaves to the root, where each row has one left: faster than a sweep, whose masks tell no
+// number, but these must fit into a byte.
+class SelectedTree : private BoundSplits {
+ public:
+  static bool can_bind(TreeView tree) { return tree.n_leaves() <= 256; }
+
+  void bind(TreeView tree, const BinnedColumns& columns);
+
+  // The leaves of the rows of a block, until the next call.
+  const std::uint8_t* find_leaves(std::int64_t block) {
+    kernel_(as_sweep(nullptr), block * block_rows, slots_[0].bytes);
+    return slots_[0].bytes;
+  }
+
+ private:
+  struct alignas(64) Slot {
+    std::uint8_t bytes[block_rows];
+  };
+
+  void (*kernel_)(const Sweep&, std::int64_t, std::uint8_t*) = nullptr;
+  std::vector<Slot> slots_;  // of the splits, then of the leaves
 };
 
 // Turn 64 bits into votes: +1 where the bit is set, -1 elsewhere.
@@ -45,21 +77,20 @@ void write_votes(std::uint64_t positive, std::int8_t* votes);
 // Walks rows down a tree. Its cost grows with the depth of a tree, that of a sweep with the number of leaves.
 class WalkedTree {
  public:
-  static bool pays(TreeView tree, const BinnedColumns& columns);
-
   void bind(TreeView tree, const BinnedColumns& columns);
-  void find_leaves(std::int64_t block, std::int32_t* leaves) const;
+  template <class Leaf>
+  void find_leaves(std::int64_t block, Leaf* leaves) const;
 
  private:
   // Splits, then leaves, which lead to themselves: no branch of a walk depends on the data.
   struct Node {
-    std::uint32_t column;  // where it begins, in blocks from the first column
+    std::int64_t column;  // where it begins, counted from the first column
     std::uint32_t children[2];
     std::uint8_t shift, last_left;  // as those of SweepSplit
   };
 
-  template <bool has_sets>
-  void walk(const std::uint8_t* codes, std::int32_t* leaves) const;
+  template <bool has_sets, class Leaf>
+  void walk(const std::uint8_t* codes, Leaf* leaves) const;
 
   std::uint32_t n_splits_ = 0;
   const std::uint8_t* codes_ = nullptr;
@@ -67,16 +98,17 @@ class WalkedTree {
   std::vector<const std::uint8_t*> sets_;  // of each node, null where it has none; empty where none has one
 };
 
-// Finds the leaves of the rows of a block in the way that is faster.
+// Finds the leaves of the rows of a block in the way that is faster, as numbers of 32 or, where they suffice, 16 bits.
 class LeafFinder {
  public:
   void bind(TreeView tree, const BinnedColumns& columns);
-  void find(std::int64_t block, std::int32_t* leaves);
+  template <class Leaf>
+  void find(std::int64_t block, Leaf* leaves);
 
  private:
   bool walks_ = false;
   WalkedTree walked_;
-  BoundTree swept_;
+  SelectedTree selected_;
 };
 
 // Finds the classes of the leaves of the rows of a block.
@@ -86,11 +118,8 @@ class ClassFinder {
   void find(std::int64_t block, std::uint16_t* classes);
 
  private:
-  bool walks_ = false;
-  WalkedTree walked_;
+  LeafFinder finder_;
   std::vector<std::uint16_t> classes_;  // of the leaves
-  BoundTree swept_;
-  std::vector<std::vector<std::size_t>> planes_;  // the leaves whose class has bit 0, 1, ...
 };
 
 }  // namespace mpboost

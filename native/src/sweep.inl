@@ -52,18 +52,24 @@ class Membership {
 
   // A bit for each of 64 codes: set when it is in the set.
   std::uint64_t holds(const std::uint8_t* codes) const {
+    const auto half = [&](const std::uint8_t* from) { return static_cast<std::uint32_t>(_mm256_movemask_epi8(look_up(from))); };
     return half(codes) | static_cast<std::uint64_t>(half(codes + 32)) << 32;
   }
 
+  // A byte for each of 64 codes: not 0 when it is in the set.
+  void mark(const std::uint8_t* codes, std::uint8_t* is_in) const {
+    for (int i = 0; i < 64; i += 32) _mm256_storeu_si256(reinterpret_cast<__m256i*>(is_in + i), look_up(codes + i));
+  }
+
  private:
-  std::uint32_t half(const std::uint8_t* codes) const {
+  __m256i look_up(const std::uint8_t* codes) const {
     const __m256i x = _mm256_load_si256(reinterpret_cast<const __m256i*>(codes));
     // Byte x / 8 of the set, out of the half that the top bit of x names; then bit x % 8 of it.
     const __m256i byte = _mm256_and_si256(_mm256_srli_epi16(x, 3), _mm256_set1_epi8(15));
     const __m256i eight = _mm256_blendv_epi8(_mm256_shuffle_epi8(low_, byte), _mm256_shuffle_epi8(high_, byte), x);
     const __m256i bits = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ULL));
     const __m256i bit = _mm256_shuffle_epi8(bits, _mm256_and_si256(x, _mm256_set1_epi8(7)));
-    return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(eight, bit), bit)));
+    return _mm256_cmpeq_epi8(_mm256_and_si256(eight, bit), bit);
   }
   __m256i low_, high_;
 #else
@@ -71,8 +77,12 @@ class Membership {
 
   std::uint64_t holds(const std::uint8_t* codes) const {
     std::uint8_t is_in[64];
-    for (int i = 0; i < 64; ++i) is_in[i] = set_[codes[i] / 8] >> (codes[i] % 8) & 1;
+    mark(codes, is_in);
     return pack(is_in);
+  }
+
+  void mark(const std::uint8_t* codes, std::uint8_t* is_in) const {
+    for (int i = 0; i < 64; ++i) is_in[i] = set_[codes[i] / 8] >> (codes[i] % 8) & 1;
   }
 
  private:
@@ -112,6 +122,11 @@ void walk_rows(const Sweep& sweep, std::int32_t k, std::int64_t row) {
   }
 }
 
+// The processor itself follows fewer columns than a tree has: ask for the codes of a block some blocks ahead.
+inline void prefetch_codes(const std::uint8_t* codes) {
+  for (int word = 0; word < mask_words; ++word) __builtin_prefetch(codes + 4 * block_rows + 64 * word);
+}
+
 // Go through the splits in preorder with a mask of the rows that are in each: no branch depends
 // on the data, except that large subtrees with few rows are left out or walked row by row.
 template <bool is_shifted, bool has_sets>
@@ -123,6 +138,7 @@ void sweep_block_as(const Sweep& sweep, std::int64_t row) {
   for (std::int32_t k = 0; k < n_splits; ++k) {
     const SweepSplit& split = splits[k];
     const std::uint64_t* mask = masks + k * mask_words;
+    prefetch_codes(split.column + row);
     if (split.next - k >= min_walk_splits) {
       int n_rows = 0;
       for (int word = 0; word < mask_words; ++word) n_rows += __builtin_popcountll(mask[word]);
@@ -151,4 +167,36 @@ void sweep_block_as(const Sweep& sweep, std::int64_t row) {
 void sweep_block(const Sweep& sweep, std::int64_t row) {
   if (sweep.has_sets) return sweep_block_as<true, true>(sweep, row);
   sweep.is_shifted ? sweep_block_as<true, false>(sweep, row) : sweep_block_as<false, false>(sweep, row);
+}
+
+// Go through the splits backwards, children before parents: no bits to pack, nor to unpack.
+template <bool is_shifted, bool has_sets>
+void select_block_as(const Sweep& sweep, std::int64_t row, std::uint8_t* slots) {
+  for (std::int32_t k = sweep.n_splits - 1; k >= 0; --k) {
+    const SweepSplit& split = sweep.splits[k];
+    const std::uint8_t* codes = split.column + row;
+    const std::uint8_t *left = slots + split.left_slot * block_rows, *right = slots + split.right_slot * block_rows;
+    std::uint8_t* __restrict chosen = slots + k * block_rows;
+    prefetch_codes(codes);
+    const auto choose = [&](auto goes_left) {
+      for (int i = 0; i < block_rows; i += vector_bytes) {
+        const ByteVector of_left = load<ByteVector>(left + i), of_right = load<ByteVector>(right + i);
+        const ByteVector of_split = goes_left(i) ? of_left : of_right;
+        std::memcpy(chosen + i, &of_split, vector_bytes);
+      }
+    };
+    if (has_sets && split.set) {
+      std::uint8_t is_in[block_rows];
+      for (int i = 0; i < block_rows; i += 64) Membership(split.set).mark(codes + i, is_in + i);
+      choose([&](int i) { return load<ByteVector>(is_in + i) != 0; });
+    } else {
+      const std::uint8_t shift = is_shifted ? split.shift : 0, last_left = split.last_left;
+      choose([=](int i) { return load<ByteVector>(codes + i) + shift <= last_left; });
+    }
+  }
+}
+
+void select_block(const Sweep& sweep, std::int64_t row, std::uint8_t* slots) {
+  if (sweep.has_sets) return select_block_as<true, true>(sweep, row, slots);
+  sweep.is_shifted ? select_block_as<true, false>(sweep, row, slots) : select_block_as<false, false>(sweep, row, slots);
 }

@@ -3,7 +3,7 @@
 namespace mpboost {
 
 bool is_valid(TreeView tree, std::int64_t n_features) {
-  if (tree.leaf_values.size() != tree.splits.size() + 1) return false;
+  if (!values_fit(tree.leaf_values.size(), tree.n_leaves(), tree.n_outputs)) return false;
   std::vector<std::int32_t> pending;  // right children whose turn has not come
   std::int32_t n_splits = 0, n_leaves = 0, n_sets = 0;
   std::int32_t node = tree.splits.empty() ? ~0 : 0;

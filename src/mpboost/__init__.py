@@ -7,6 +7,8 @@ Sampling", 2020) for people who know scikit-learn.
 from mpboost.callbacks import Callback, FeatureProbabilityRecorder, ProgressBar
 from mpboost.classifier import MPBoostClassifier
 from mpboost.container import ModelFileError
+from mpboost.gradient_classifier import MPGradientBoostingClassifier
+from mpboost.gradient_regressor import MPGradientBoostingRegressor
 from mpboost.label_issues import find_label_issues
 from mpboost.persistence import load_model, save_model
 from mpboost.presets import PAPER
@@ -21,6 +23,8 @@ __all__ = [
     "FeatureProbabilityRecorder",
     "MPBoostClassifier",
     "MPBoostRegressor",
+    "MPGradientBoostingClassifier",
+    "MPGradientBoostingRegressor",
     "ModelFileError",
     "OOPSearch",
     "ProgressBar",

@@ -11,6 +11,7 @@ from mpboost import _native
 from mpboost.boosting import BoostingRun
 from mpboost.ensemble import Ensemble, EstimatorEnsemble, TreeEnsemble
 from mpboost.learners import EstimatorLearner, Judge, Learner, TreeLearner, TreeOptions, is_estimator
+from mpboost.outputs import LearnerOutputs
 from mpboost.problem import Problem
 from mpboost.sampling import (
     FeatureSampler,
@@ -43,7 +44,7 @@ def assemble_run(model: Any, problem: Problem, threads: _native.Threads) -> Boos
     # The one seed, drawn once: every draw of the run is a function of it.
     seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
     task = model._make_task(problem, seed)
-    learner, ensemble = _make_learner(model, problem, task, seed, threads)
+    learner, ensemble = _make_learner(model, problem, task.outputs, seed, threads)
     judge = None if problem.validation is None else learner.open(problem.validation.table, threads)
 
     def make_run(patch_rows: int, task: Task | None = None) -> BoostingRun:
@@ -90,7 +91,7 @@ def _make_run(
         validation=None
         if judge is None or validation is None
         else Validation(judge, validation.labels, validation.weights, task),
-        params=_learning_params(model),
+        params=learning_params(model),
     )
 
 
@@ -106,7 +107,7 @@ def check_continues(model: Any, run: BoostingRun, problem: Problem, threads: _na
             raise ValueError(
                 f"With warm_start=True a second fit needs the same {name}; set warm_start=False to start anew."
             )
-    now = _learning_params(model)
+    now = learning_params(model)
     changed = sorted(name for name in now.keys() | run.params if not _is_same(now.get(name), run.params.get(name)))
     if changed:
         raise ValueError(
@@ -129,11 +130,12 @@ def _has_examples(run: BoostingRun, problem: Problem, threads: _native.Threads) 
 def _has_validation(run: BoostingRun, problem: Problem, threads: _native.Threads) -> bool:
     if run.validation is None or problem.validation is None:
         return run.validation is None and problem.validation is None
-    other = _open_validation(problem, run.learner, run.task, threads)
+    other = open_validation(problem, run.learner, run.task, threads)
     return other is not None and run.validation.has_rows_of(other)
 
 
-def _open_validation(problem: Problem, learner: Learner, task: Task, threads: _native.Threads) -> Validation | None:
+def open_validation(problem: Problem, learner: Learner, task: Task, threads: _native.Threads) -> Validation | None:
+    """Make given rows ready to be validated on, if there are any."""
     examples = problem.validation
     if examples is None:
         return None
@@ -141,7 +143,7 @@ def _open_validation(problem: Problem, learner: Learner, task: Task, threads: _n
 
 
 def _make_learner(
-    model: Any, problem: Problem, task: Task, seed: int, threads: _native.Threads
+    model: Any, problem: Problem, outputs: LearnerOutputs, seed: int, threads: _native.Threads
 ) -> tuple[Learner, Ensemble]:
     table = problem.examples.table
     if model.estimator is not None:
@@ -156,7 +158,7 @@ def _make_learner(
         learner = EstimatorLearner(
             model.estimator,
             table,
-            task.outputs,
+            outputs,
             importance=model.importance,
             needs_importances=model.adaptive_features,
             seed=seed,
@@ -170,7 +172,7 @@ def _make_learner(
         is_categorical=problem.is_categorical,
         seed=seed,
     )
-    return TreeLearner(mapper, table, task.outputs, options, threads), TreeEnsemble(mapper)
+    return TreeLearner(mapper, table, outputs, options, threads), TreeEnsemble(mapper)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -179,5 +181,6 @@ def _is_same(one: Any, other: Any) -> bool:
     return one is other or bool(one == other)
 
 
-def _learning_params(model: Any) -> dict[str, Any]:
+def learning_params(model: Any) -> dict[str, Any]:
+    """List the parameters that shape what is learned."""
     return {name: value for name, value in model.get_params().items() if name not in FREE_PARAMETERS}

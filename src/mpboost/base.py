@@ -27,13 +27,22 @@ from mpboost.tasks import Task
 class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators."""
 
+    @property
+    def _oop_advice(self) -> str:
+        """Why there may be no out-of-patch score, and what helps."""
+        return f"max_samples={self.max_samples!r} puts all rows into every minipatch: choose a smaller max_samples."
+
     @abstractmethod
     def _pose(self, data: TrainingData) -> Problem:
         """Turn data into a problem."""
 
-    @abstractmethod
+    def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
+        """Make the parts of a run."""
+        return assemble_run(self, problem, threads)
+
     def _make_task(self, problem: Problem, seed: int) -> Task:
-        """Make the task of a run."""
+        """Make the task of a run that is assembled in the usual way."""
+        raise NotImplementedError
 
     @abstractmethod
     def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
@@ -91,7 +100,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
         run = getattr(self, "_run", None) if self.warm_start else None
         if run is None:
             self._warn_of_new_start()
-            run = assemble_run(self, problem, threads)
+            run = self._assemble(problem, threads)
         else:
             check_continues(self, run, problem, threads)
             del self._run  # if this fit fails, the model stays as it is but cannot be continued

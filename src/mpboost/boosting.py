@@ -14,7 +14,7 @@ from mpboost.callbacks import Callback
 from mpboost.ensemble import Ensemble
 from mpboost.interrupts import Interrupts
 from mpboost.learners import Learner, TrainedLearner
-from mpboost.sampling import FeatureSampler, ObservationSampler, probabilities_from_logs
+from mpboost.sampling import FeatureSampler, RowSampler, probabilities_from_logs
 from mpboost.stopping import StoppingRule
 from mpboost.tasks import State, Task
 from mpboost.validation import Validation
@@ -70,7 +70,7 @@ class BoostingRun:
     """
 
     task: Task
-    observation_sampler: ObservationSampler
+    observation_sampler: RowSampler
     feature_sampler: FeatureSampler
     learner: Learner
     stopping: StoppingRule
@@ -93,7 +93,7 @@ class BoostingRun:
 
     @property
     def scores(self) -> list[float]:
-        """The scores that the stopping rule watches: on given data where there is some, else out of patch."""
+        """The scores that count: on given data where there is some, else out of patch."""
         return self.oop_scores if self.validation is None else self.validation_scores
 
     @property
@@ -144,10 +144,10 @@ class BoostingRun:
         self.iteration, self.rows, self.features = t, R, C
         self.train_scores.append(self.task.train_score)
         self.oop_scores.append(self.task.oop_score)
-        self._importance_sums[C] += h.importances
+        self._importance_sums[C] += h.importances if h.credits is None else h.credits
         if self.validation is not None:
             self.validation_scores.append(self.validation.score(h.model, threads))
-        if self.stopping.halts(t, self.scores[-1]):
+        if self.stopping.halts(t, self.task.oop_quality if self.validation is None else self.validation.qualities[-1]):
             self.stop(self.stopping.reason)
         if t >= self.n_estimators:
             self.stop("n_estimators reached")

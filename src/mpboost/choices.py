@@ -18,10 +18,14 @@ def check_tunable(estimator: Any) -> None:
     """Check that an estimator is one of ours, with parameters that make sense."""
     if not isinstance(estimator, MinipatchBooster):
         raise TypeError(
-            "The search needs an MPBoostClassifier or MPBoostRegressor, whose fits have an out-of-patch score and can "
+            "The search needs an estimator of mpboost, whose fits have an out-of-patch score and can "
             f"be continued, not {estimator!r}. In a pipeline the search itself is the last step."
         )
     estimator._validate_params()
+    if getattr(estimator, "loss", None) == "quantile":
+        raise ValueError(
+            "The search compares R^2, which says nothing about quantiles: use GridSearchCV with a pinball loss."
+        )
 
 
 def check_choices(parameters: Any, estimator: Any) -> None:

@@ -10,7 +10,7 @@ from mpboost import _native
 from mpboost.ballots import find_winners, rank_classes
 from mpboost.outputs import ClassVotes, Colours, Outputs
 from mpboost.rates import LearningRate
-from mpboost.tasks import State, Weighting, WeightTable, complete_classes
+from mpboost.tasks import State, StopsByScore, Weighting, WeightTable, complete_classes
 
 #: Ways to weigh rows by the votes for many classes.
 Multiclass = Literal["margin", "m2", "mh", "oc"]
@@ -19,7 +19,7 @@ Multiclass = Literal["margin", "m2", "mh", "oc"]
 MAX_SHORT_COUNT = np.iinfo(np.uint16).max
 
 
-class ManyClassTask(ABC):
+class ManyClassTask(StopsByScore, ABC):
     """Classes, coded 0, 1, 2, ..., and the votes that each got so far.
 
     Parameters

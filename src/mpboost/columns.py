@@ -8,6 +8,24 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.outputs import Outputs
 
+#: How a split lies in memory; see native/include/mpboost/tree.hpp.
+SPLIT_DTYPE = np.dtype(
+    [
+        ("feature", "<i4"),
+        ("left", "<i4"),
+        ("right", "<i4"),
+        ("categories", "<i4"),
+        ("bin", "u1"),
+        ("missing_left", "u1"),
+        ("reserved", "<u2"),
+    ]
+)
+
+
+def read_splits(tree: _native.Tree) -> NDArray[np.void]:
+    """Give the splits of a tree as records."""
+    return np.frombuffer(tree.splits.tobytes(), dtype=SPLIT_DTYPE)
+
 
 class BinnedData(Protocol):
     """A table in bins, as trees see it."""

@@ -42,6 +42,34 @@ def judge_votes(counts: NDArray[np.integer], labels: NDArray[np.uint16]) -> NDAr
     return difficulty
 
 
+def judge_shares(shares: NDArray[np.float64], labels: NDArray[np.uint16]) -> NDArray[np.float64]:
+    """Judge rows by the probabilities of their own class and of its strongest rival.
+
+    Parameters
+    ----------
+    shares : float64 array of shape (n_samples, n_classes)
+        Probabilities by a model that never learned from the row.
+    labels : uint16 array of shape (n_samples,)
+        Codes of the classes.
+
+    Returns
+    -------
+    difficulty : float64 array of shape (n_samples,)
+        The rival's share of both.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> judge_shares(np.array([[0.7, 0.3, 0.0], [0.1, 0.4, 0.5]]), np.array([0, 0], dtype=np.uint16)).round(2)
+    array([0.3 , 0.83])
+    """
+    rows = np.arange(len(labels))
+    own, others = shares[rows, labels], shares.copy()
+    others[rows, labels] = 0.0
+    rivals = others.max(axis=1, initial=0.0)
+    return np.divide(rivals, own + rivals, out=np.full(len(labels), 0.5), where=own + rivals > 0)
+
+
 def judge_residuals(residuals: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """Judge rows by how large their residuals are beside the median: as large is 1/2, nine times as large 0.9.
 

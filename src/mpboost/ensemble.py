@@ -16,19 +16,6 @@ from mpboost.tables import SparseTable, Table
 BATCH_CELLS = 1 << 24
 MIN_BATCH_ROWS = 1 << 10
 
-#: How a split lies in memory; see native/include/mpboost/tree.hpp.
-SPLIT_DTYPE = np.dtype(
-    [
-        ("feature", "<i4"),
-        ("left", "<i4"),
-        ("right", "<i4"),
-        ("categories", "<i4"),
-        ("bin", "u1"),
-        ("missing_left", "u1"),
-        ("reserved", "<u2"),
-    ]
-)
-
 
 class Ensemble(Protocol):
     """Learners in the order of their training."""
@@ -95,7 +82,7 @@ class TreeEnsemble(_Stages):
     def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Give the outputs of one learner after the other; only valid until the next one."""
         data = make_binned_data(table.bin(self.mapper, threads))
-        out = np.empty(table.n_rows, dtype=outputs.dtype)
+        out = outputs.make_output(table.n_rows)
         for index in range(len(self)):
             data.apply(self.forest.tree(index), outputs, out, threads)
             yield out
@@ -145,7 +132,7 @@ class EstimatorEnsemble(_Stages):
             outputs.add(index, out, total)
         return total
 
-    def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
-        """Give the outputs of one learner after the other."""
+    def _each(self, table: Table, outputs: Any, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Give the outputs of one learner after the other; they must be LearnerOutputs."""
         for model in self.models:
             yield model.apply(table, outputs)

@@ -170,12 +170,15 @@ class Array:
 
 
 class Decisions(Array):
-    """An array with a row for each sample and a column for each class; of two classes, one column without that axis."""
+    """An array with a column for each class, or without rows an entry for each; of two classes a single one.
+
+    Where there are rows, that single column has no axis of its own.
+    """
 
     def read(self, parts: Parts, name: str) -> NDArray[Any]:
         """Take a value out of the parts, or refuse it."""
-        samples, classes = self.shape
-        shape = (samples,) if parts.sizes[str(classes)] == 2 else self.shape
+        *rows, classes = self.shape
+        shape = (rows or [1]) if parts.sizes[str(classes)] == 2 else self.shape
         return Array(self.dtype, *shape, rule=self.rule).read(parts, name)
 
 

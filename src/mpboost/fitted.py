@@ -7,7 +7,8 @@ import numpy as np
 from mpboost.boosting import BoostingRun
 from mpboost.calibration import VoteCalibration
 from mpboost.class_tasks import ColourTask
-from mpboost.difficulty import judge_residuals, judge_votes
+from mpboost.difficulty import judge_residuals, judge_shares, judge_votes
+from mpboost.losses import predict_shares, predict_values
 from mpboost.problem import Problem
 from mpboost.sampling import probabilities_from_logs, to_shares
 
@@ -16,7 +17,7 @@ def describe_fit(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> d
     """List the attributes of any estimator after a run, cut to its best iteration; None for those it lacks."""
     best, n_learners, task = run.best, run.best_iteration, run.task
     oop_scores = np.array(run.oop_scores)
-    if run.observation_sampler.n_drawn == len(task.labels):
+    if run.observation_sampler.draws_all:
         oop_scores[:] = np.nan  # no row was ever out of a patch
     validation_scores = np.array(run.validation_scores) if run.validation_scores else None
     return {
@@ -65,6 +66,48 @@ def describe_regressor(run: BoostingRun, problem: Problem, known: dict[str, Any]
     oop_prediction = task.predict_oop(run.best.task)
     difficulty = judge_residuals(task.labels - oop_prediction, task.sample_weights)
     return describe_fit(run, problem, known) | {
+        "oop_prediction_": problem.spread(oop_prediction, np.nan),
+        "observation_difficulty_": problem.spread(difficulty, np.nan),
+        "_targets": problem.spread(task.labels.copy(), np.nan),
+    }
+
+
+def describe_gradients(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+    """List the attributes of a gradient model of any kind."""
+    task: Any = run.task
+    unit = task.loss.unit
+    return describe_fit(run, problem, known) | {
+        "oop_losses_": unit * np.array(task.oop_losses),
+        "validation_losses_": None if run.validation is None else -unit * np.array(run.validation.qualities),
+        "n_models_": len(task.predictors),
+        "baseline_": task.loss.baseline,
+        "_loss": run.params["loss"],
+    }
+
+
+def describe_gradient_classifier(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+    """List the attributes of a gradient classifier."""
+    task: Any = run.task
+    raw, rows = task.spread_oop(run.best.task), task.judged
+    codes = (task.labels > 0).astype(np.uint16) if raw.ndim == 1 else task.labels
+    difficulty = np.full(len(codes), np.nan)
+    difficulty[rows] = judge_shares(predict_shares(run.params["loss"], raw[rows]), codes[rows])
+    return describe_gradients(run, problem, known) | {
+        "classes_": problem.classes,
+        "oop_decision_function_": problem.spread(raw, np.nan),
+        "observation_difficulty_": problem.spread(difficulty, np.nan),
+        "_targets": problem.spread(codes, 0),
+    }
+
+
+def describe_gradient_regressor(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+    """List the attributes of a gradient regressor."""
+    task: Any = run.task
+    rows, oop_prediction, difficulty = task.judged, np.full(len(task.labels), np.nan), np.full(len(task.labels), np.nan)
+    oop_prediction[rows] = predict_values(run.params["loss"], task.spread_oop(run.best.task)[rows])
+    weights = None if task.sample_weights is None else task.sample_weights[rows]
+    difficulty[rows] = judge_residuals(task.labels[rows] - oop_prediction[rows], weights)
+    return describe_gradients(run, problem, known) | {
         "oop_prediction_": problem.spread(oop_prediction, np.nan),
         "observation_difficulty_": problem.spread(difficulty, np.nan),
         "_targets": problem.spread(task.labels.copy(), np.nan),

@@ -40,7 +40,8 @@ class Candidate:
     score : float
         The smoothed out-of-patch score of the model as it stands; NaN before the first fit and where that failed.
     oop_votes : float
-        How often a row was out of a minipatch, on average.
+        How often a row was out of a minipatch, on average; of gradient models, how often those that are reserved were
+        judged.
     """
 
     index: int
@@ -90,10 +91,7 @@ class Candidate:
         self.has_ended = model.stop_reason_ != RungEnd.REASON
         self.score = smooth_score(model)
         if math.isnan(self.score):
-            raise ValueError(
-                f"max_samples={model.max_samples!r} puts all rows into every minipatch, so there is no out-of-patch "
-                "score to choose by: choose a smaller max_samples."
-            )
+            raise ValueError(f"There is no out-of-patch score to choose by. {model._oop_advice}")
 
 
 @dataclass(frozen=True)
@@ -154,13 +152,13 @@ class RungEnd(Callback):
     def on_iteration_end(self, run: "BoostingRun") -> bool | None:
         """Count; tell how far the candidate is in this rung."""
         candidate, goal = self._candidate, self._rung.oop_votes
-        left_out = 1 - len(run.rows) / len(run.task.labels)
-        candidate.oop_votes += left_out
+        judged = run.task.count_judgements(run.rows)
+        candidate.oop_votes += judged
         if math.isinf(goal):
             self._report((run.iteration - self._first_iteration) / (run.n_estimators - self._first_iteration))
         else:
             self._report((candidate.oop_votes - self._first_votes) / (goal - self._first_votes))
-        return left_out == 0 or candidate.oop_votes >= goal
+        return judged == 0 or candidate.oop_votes >= goal
 
 
 class SearchBar(Bar):

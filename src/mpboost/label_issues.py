@@ -1,5 +1,6 @@
 """Which labels are probably wrong: what learners that never saw a row make of it, against what it is labelled."""
 
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,11 +29,11 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
     """Find training rows whose labels, or numbers, are probably wrong, the most suspect first.
 
     Every row is judged by those learners of the model that never saw it, as ``observation_difficulty_`` tells; nothing
-    has to be trained again.
+    has to be trained again. Gradient models judge the rows that they reserved: with ``n_models=5, oop_size=0.2`` all.
 
     Parameters
     ----------
-    model : MPBoostClassifier or MPBoostRegressor
+    model : estimator of mpboost
         A fitted model, or one from a file; no data are needed.
     n : int, default=None
         The most rows to give; alone, so many whether their labels look wrong or not.
@@ -46,7 +47,7 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
     issues : Bunch
         A dict of arrays of the same length, for ``pandas.DataFrame(issues)`` or the like: ``row``, positions in the
         training data; ``difficulty``; ``given``, their labels; ``suggested``, what the learners say instead. Rows of
-        weight 0 are never among them.
+        weight 0, and those that a gradient model did not reserve, are never among them.
 
     See Also
     --------
@@ -70,11 +71,15 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
         )
     check_is_fitted(model)
     if np.isnan(model.oop_score_):
-        raise ValueError(
-            "All rows were in all minipatches of this model, so that no learner can judge a row that it never saw: "
-            "fit with a smaller max_samples."
-        )
+        raise ValueError(f"No learner of this model can judge a row that it never saw. {model._oop_advice}")
     difficulty, given = model.observation_difficulty_, model._targets
+    n_judged, n_learned = np.count_nonzero(~np.isnan(difficulty)), np.count_nonzero(model.observation_probabilities_)
+    if 2 * n_judged < n_learned:
+        warnings.warn(
+            f"Only the {n_judged} rows that this model reserved are judged: fit with n_models=5 and oop_size=0.2 to "
+            "judge all.",
+            stacklevel=3,
+        )
     suggested = _find_winners(model) if hasattr(model, "classes_") else model.oop_prediction_
     if threshold is not None:
         is_suspect = difficulty >= threshold
@@ -95,6 +100,8 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
 def _find_winners(model: Any) -> NDArray[np.intp]:
     """Find the codes of the classes that win out of patch."""
     votes = model.oop_decision_function_
+    if not hasattr(model, "_ranks"):  # log odds, which have no ties
+        return np.asarray(votes >= 0 if votes.ndim == 1 else votes.argmax(axis=1), dtype=np.intp)
     return find_winners(votes if votes.ndim == 2 else np.column_stack([-votes, votes]), model._ranks)
 
 

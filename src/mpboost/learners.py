@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from mpboost import _native
 from mpboost.columns import BinnedData, make_binned_data
-from mpboost.outputs import Outputs
+from mpboost.outputs import LearnerOutputs, Outputs
 from mpboost.sampling import Draw, to_shares
 from mpboost.tables import SparseTable, Table
 
@@ -24,16 +24,20 @@ class TrainedLearner:
     ----------
     model : object
         What the ensemble keeps of it.
-    outputs : array of shape (n_samples,)
+    outputs : array of shape (n_samples,) or (n_samples, n_outputs), or Step
         Votes or values for the rows of the training data. Only valid until the next learner is trained.
     importances : float64 array
         Of the features of the minipatch, in their order. They sum to 1, or are all zero. Where they were measured on
-        unseen rows some may be negative, and their sizes sum to 1.
+        unseen rows some may be negative, and their sizes sum to 1; those of gradient trees are multiples of what is
+        due to chance.
+    credits : float64 array or None
+        What adds up to the importances of the model, where learners are not worth the same; None for ``importances``.
     """
 
     model: Any
-    outputs: NDArray[Any]
+    outputs: Any
     importances: NDArray[np.float64]
+    credits: NDArray[np.float64] | None = None
 
 
 class Judge(Protocol):
@@ -54,8 +58,8 @@ class Learner(Protocol):
         iteration: int,
         draw: Draw,
         features: NDArray[np.int64],
-        labels: NDArray[Any],
-        weights: NDArray[np.float64] | None,
+        labels: Any,
+        weights: Any,
         threads: _native.Threads,
     ) -> TrainedLearner:
         """Train on a minipatch, whose rows may have weights, with the labels of all rows; apply it to all rows."""
@@ -85,7 +89,7 @@ class TreeLearner:
         self,
         mapper: _native.BinMapper,
         table: Table,
-        outputs: Outputs,
+        outputs: LearnerOutputs,
         options: TreeOptions,
         threads: _native.Threads,
     ):
@@ -94,7 +98,7 @@ class TreeLearner:
         self._outputs = outputs
         self._options = options
         self._grower = outputs.make_grower(options.max_depth or 0, options.min_samples_leaf)
-        self._out = np.empty(table.n_rows, dtype=outputs.dtype)
+        self._out = outputs.make_output(table.n_rows)
 
     def train(
         self,
@@ -116,7 +120,7 @@ class TreeLearner:
             seed = self._options.seed
             importances = to_shares(_native.permutation_importances(tree, *patch, seed, iteration, weights))
         elif len(draw.unseen):  # else on the minipatch itself, where credit is the decrease of impurity
-            importances = _balance(_native.unseen_importances(tree, *patch, draw.unseen, weights))
+            importances = balance(_native.unseen_importances(tree, *patch, draw.unseen, weights))
         return TrainedLearner(self._data.rename(tree, features), self._out, importances)
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
@@ -134,7 +138,7 @@ class TreeJudge:
     def __init__(self, data: BinnedData, outputs: Outputs):
         self._data = data
         self._outputs = outputs
-        self._out = np.empty(data.n_rows, dtype=outputs.dtype)
+        self._out = outputs.make_output(data.n_rows)
 
     def apply(self, model: _native.Tree, threads: _native.Threads) -> NDArray[Any]:
         """Give the outputs for each row; only valid until the next call."""
@@ -154,7 +158,7 @@ class ColumnModel:
     features: NDArray[np.int64]
     constant: float = 0
 
-    def apply(self, table: Table, outputs: Outputs) -> NDArray[Any]:
+    def apply(self, table: Table, outputs: LearnerOutputs) -> NDArray[Any]:
         """Give the outputs for each row."""
         if self.estimator is None:
             return np.full(table.n_rows, self.constant, dtype=outputs.dtype)
@@ -167,7 +171,7 @@ class TableJudge:
     """A table that scikit-learn estimators are applied to."""
 
     table: Table
-    outputs: Outputs
+    outputs: LearnerOutputs
 
     def apply(self, model: ColumnModel, threads: _native.Threads) -> NDArray[Any]:
         """Give the outputs for each row."""
@@ -185,7 +189,7 @@ class EstimatorLearner:
         self,
         estimator: Any,
         table: Table,
-        outputs: Outputs,
+        outputs: LearnerOutputs,
         *,
         importance: Importance,
         needs_importances: bool,
@@ -221,7 +225,7 @@ class EstimatorLearner:
             if len(draw.unseen):
                 X, y = self._table.to_array(draw.unseen, features), labels[draw.unseen]
             measured = np.nan_to_num(self._measure_importances(model.estimator, X, y, seed))
-            importances = _balance(measured) if len(draw.unseen) else to_shares(measured)
+            importances = balance(measured) if len(draw.unseen) else to_shares(measured)
         return TrainedLearner(model, outputs, importances)
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
@@ -288,7 +292,7 @@ def _measure_shuffled(estimator: Any, X: NDArray[Any], y: NDArray[Any], seed: in
     return losses
 
 
-def _balance(credits: NDArray[np.float64]) -> NDArray[np.float64]:
+def balance(credits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale credits, some of which may be negative, so that each learner has as much to say."""
     total = np.abs(credits).sum()
     return credits / total if total > 0 else credits

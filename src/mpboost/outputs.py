@@ -1,4 +1,4 @@
-"""What learners put out for a row: a vote for one of two classes, for one of many, or a number."""
+"""What learners put out for a row: a vote for one of two classes, for one of many, a number, or several."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -10,18 +10,18 @@ from mpboost import _native
 
 
 class Outputs(Protocol):
-    """A kind of output: how trees of it are grown and applied, and what the outputs of an ensemble add up to.
+    """A kind of output: how trees put it out, and what the outputs of an ensemble add up to.
 
     Attributes
     ----------
     dtype : dtype
-        Of the outputs of a learner, one for each row, and of the labels that it is trained on.
+        Of the outputs of a learner.
     """
 
     dtype: np.dtype[Any]
 
-    def make_grower(self, max_depth: int, min_samples_leaf: int) -> Any:
-        """Make a grower of native trees."""
+    def make_output(self, n_rows: int) -> NDArray[Any]:
+        """Make room for the outputs of a learner."""
 
     def apply(
         self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
@@ -42,6 +42,13 @@ class Outputs(Protocol):
         threads: _native.Threads,
     ) -> None:
         """Add the outputs of all trees to the totals."""
+
+
+class LearnerOutputs(Outputs, Protocol):
+    """A kind of output that learners are trained to put out: labels have its dtype, too."""
+
+    def make_grower(self, max_depth: int, min_samples_leaf: int) -> Any:
+        """Make a grower of native trees."""
 
     def check(self, predictions: NDArray[Any], learner: str) -> NDArray[Any]:
         """Make sure that what a scikit-learn estimator predicts are outputs of this kind."""
@@ -64,6 +71,10 @@ class Signs:
     def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.BinaryGrower:
         """Make a grower of native trees."""
         return _native.BinaryGrower(max_depth, min_samples_leaf, self._tie_label)
+
+    def make_output(self, n_rows: int) -> NDArray[np.int8]:
+        """Make room for the votes of a learner."""
+        return np.empty(n_rows, dtype=self.dtype)
 
     def apply(
         self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
@@ -111,6 +122,10 @@ class ClassVotes:
     def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.ClassGrower:
         """Make a grower of native trees."""
         return _native.ClassGrower(max_depth, min_samples_leaf, self.ranks)
+
+    def make_output(self, n_rows: int) -> NDArray[np.uint16]:
+        """Make room for the votes of a learner."""
+        return np.empty(n_rows, dtype=self.dtype)
 
     def apply(
         self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
@@ -173,33 +188,42 @@ class Colours(Signs):
         threads: _native.Threads,
     ) -> None:
         """Count the votes of all trees."""
-        out = np.empty(len(totals), dtype=self.dtype)
+        out = self.make_output(len(totals))
         for learner in range(len(forest)):
             forest.tree(learner).apply_votes(columns, out, threads)
             self.add(learner, out, totals)
 
 
-class Values:
-    """A number; numbers are summed."""
+class Steps:
+    """Numbers by which a learner moves what is predicted; they are summed.
+
+    Parameters
+    ----------
+    n_outputs : int
+        How many numbers there are for each row.
+    """
 
     dtype = np.dtype(np.float64)
 
-    def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.ValueGrower:
-        """Make a grower of native trees."""
-        return _native.ValueGrower(max_depth, min_samples_leaf)
+    def __init__(self, n_outputs: int):
+        self._n_outputs = n_outputs
+
+    def make_output(self, n_rows: int) -> NDArray[np.float64]:
+        """Make room for the numbers of a learner."""
+        return np.empty(self._get_shape(n_rows))
 
     def apply(
         self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
     ) -> None:
-        """Write the values of a tree."""
+        """Write the numbers of a tree."""
         tree.apply_values(columns, out, threads)
 
     def make_totals(self, n_rows: int) -> NDArray[np.float64]:
-        """Make the sum of no values."""
-        return np.zeros(n_rows)
+        """Make the sum of no numbers."""
+        return np.zeros(self._get_shape(n_rows))
 
     def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
-        """Add the values of a learner to the totals."""
+        """Add the numbers of a learner to the totals."""
         totals += outputs
 
     def add_forest(
@@ -209,8 +233,22 @@ class Values:
         totals: NDArray[Any],
         threads: _native.Threads,
     ) -> None:
-        """Add the values of all trees to the totals."""
+        """Add the numbers of all trees to the totals."""
         forest.add_values(columns, 0, len(forest), totals, threads)
+
+    def _get_shape(self, n_rows: int) -> tuple[int, ...]:
+        return (n_rows,) if self._n_outputs == 1 else (n_rows, self._n_outputs)
+
+
+class Values(Steps):
+    """A number; numbers are summed."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.ValueGrower:
+        """Make a grower of native trees."""
+        return _native.ValueGrower(max_depth, min_samples_leaf)
 
     def check(self, predictions: NDArray[Any], learner: str) -> NDArray[np.float64]:
         """Make sure that predictions are finite numbers, one for each row."""

@@ -8,6 +8,9 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 #: With larger ones the weighting would overflow.
 MAX_LEARNING_RATE = 1e6
 
+#: The leaves of a gradient tree are numbered in 16 bits.
+MAX_LEAVES = 65_535
+
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"]), None],
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -50,4 +53,38 @@ CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = COMMON_CONSTRAINTS | {
 REGRESSOR_CONSTRAINTS: dict[str, list[Any]] = COMMON_CONSTRAINTS | {
     "weighting": [StrOptions({"linear", "square", "exponential", "threshold"})],
     "observation_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
+}
+
+_NOT_OF_GRADIENTS = {"estimator", "importance", "stopping"}
+_GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
+    name: allowed for name, allowed in COMMON_CONSTRAINTS.items() if name not in _NOT_OF_GRADIENTS
+} | {
+    "learning_rate": [Interval(Real, 0.0, MAX_LEARNING_RATE, closed="right")],
+    "max_leaf_nodes": [Interval(Integral, 2, MAX_LEAVES, closed="both"), StrOptions({"auto"}), None],
+    "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+    "leaf_refit": ["boolean"],
+    "observation_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
+    "importance": [StrOptions({"out_of_patch", "gain"})],
+    "monotonic_cst": ["array-like", dict, None],
+    "interaction_cst": [list, tuple, StrOptions({"pairwise", "no_interactions"}), None],
+    "oop_size": [
+        Interval(Integral, 0, None, closed="left"),
+        Interval(Real, 0.0, 1.0, closed="neither"),
+        StrOptions({"auto"}),
+    ],
+    "n_models": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    "stopping": [StrOptions({"patience"}), None],
+}
+
+GRADIENT_CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = _GRADIENT_CONSTRAINTS | {
+    "loss": [StrOptions({"log_loss"}), HasMethods(["gradient_hessian"])],
+    "class_weight": [dict, StrOptions({"balanced"}), None],
+}
+
+GRADIENT_REGRESSOR_CONSTRAINTS: dict[str, list[Any]] = _GRADIENT_CONSTRAINTS | {
+    "loss": [
+        StrOptions({"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"}),
+        HasMethods(["gradient_hessian"]),
+    ],
+    "alpha": [Interval(Real, 0.0, 1.0, closed="neither")],
 }

@@ -5,6 +5,7 @@ file, and docs/model-file.md describes the whole.
 """
 
 import os
+from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
@@ -26,6 +27,7 @@ from mpboost.fields import (
     Array,
     Decisions,
     Field,
+    Kind,
     Labels,
     Lists,
     Parts,
@@ -36,6 +38,9 @@ from mpboost.fields import (
     Strings,
     refuse,
 )
+from mpboost.gradient_classifier import MPGradientBoostingClassifier
+from mpboost.gradient_regressor import MPGradientBoostingRegressor
+from mpboost.losses import VALUE_LOSSES
 from mpboost.outputs import ClassVotes
 from mpboost.parameters import MAX_LEARNING_RATE
 from mpboost.regressor import MPBoostRegressor
@@ -48,6 +53,9 @@ LEARNING_RATE = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be pos
 #: Means of numbers that may be predicted, which rounding may carry a little beyond them.
 PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"must be at most {MAX_VALUE:g} in size")
 
+#: Numbers whose sum, over any number of trees, is a number.
+SUMMABLE = Rule(lambda values: np.all(np.abs(values) <= 1e200), "must be at most 1e+200 in size")
+
 #: Attributes that all fits leave, in an order in which sizes are stated before they limit others.
 FEATURES = (
     Field("n_features_in_", Scalar(int, size="n_features")),
@@ -58,16 +66,20 @@ FEATURES = (
 )
 
 
-def _list_run_fields(score: Rule, validation_score: Rule, leaf_value: Rule) -> tuple[Field, ...]:
-    trees = State(
+def describe_trees(leaf_values: Kind) -> State:
+    """Describe an ensemble of trees; their leaf values have a second axis where trees have more than one output."""
+    return State(
         TreeEnsemble,
         edges=Array("float64", "n_edges"),
         edge_offsets=Array("int64", "n_features+1"),
         splits=Array("uint8", "n_split_bytes"),
         category_sets=Array("uint8", "n_category_bytes"),
-        leaf_values=Array("float64", "n_leaves", rule=leaf_value),
+        leaf_values=leaf_values,
         split_offsets=Array("int64", "n_trees+1"),
     )
+
+
+def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: Kind) -> tuple[Field, ...]:
     return (
         Field("n_iter_", Scalar(int, size="n_iterations")),
         Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
@@ -83,7 +95,17 @@ def _list_run_fields(score: Rule, validation_score: Rule, leaf_value: Rule) -> t
         Field("max_features_", Scalar(int, size="n_patch_features", at_most="n_features")),
         Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
         Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
-        Field("_ensemble", trees),
+        Field("_ensemble", describe_trees(leaf_values)),
+    )
+
+
+def _list_gradient_fields(baseline: Array, losses: Iterable[str]) -> tuple[Field, ...]:
+    return (
+        Field("_loss", Scalar(str, rule=Rule(lambda name: name in losses, "is not known"))),
+        Field("n_models_", Scalar(int, size="n_models")),
+        Field("baseline_", baseline),
+        Field("oop_losses_", Array("float64", "n_iterations", rule=FINITE_OR_NAN)),
+        Field("validation_losses_", Array("float64", "n_iterations", rule=FINITE), optional=True),
     )
 
 
@@ -92,7 +114,7 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     MPBoostClassifier: (
         *FEATURES,
         Field("classes_", Labels("n_classes")),
-        *_list_run_fields(SCORE, SHARE, FINITE),
+        *_list_run_fields(SCORE, SHARE, Array("float64", "n_leaves", rule=FINITE)),
         Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
         Field("_calibration", State(VoteCalibration, slopes=Array("float64", "n_classes"))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
@@ -102,7 +124,22 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     ),
     MPBoostRegressor: (
         *FEATURES,
-        *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, PREDICTABLE),
+        *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, Array("float64", "n_leaves", rule=PREDICTABLE)),
+        Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+    ),
+    MPGradientBoostingClassifier: (
+        *FEATURES,
+        Field("classes_", Labels("n_classes")),
+        *_list_run_fields(SCORE, SHARE, Decisions("float64", "n_leaves", "n_classes", rule=SUMMABLE)),
+        *_list_gradient_fields(Decisions("float64", "n_classes", rule=SUMMABLE), ["log_loss"]),
+        Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
+        Field("_targets", Array("uint16", "n_samples")),
+    ),
+    MPGradientBoostingRegressor: (
+        *FEATURES,
+        *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, Array("float64", "n_leaves", rule=SUMMABLE)),
+        *_list_gradient_fields(Array("float64", 1, rule=SUMMABLE), VALUE_LOSSES),
         Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
         Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
     ),
@@ -123,7 +160,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : estimator
-        A fitted estimator of mpboost with native trees.
+        A fitted estimator of mpboost with native trees, and without a ``loss`` of your own.
     path : str or path
         Where to.
 
@@ -146,8 +183,10 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     if type(model) not in FIELDS:
-        kinds, name = " and ".join(ESTIMATORS), type(model).__name__
-        raise TypeError(f"Only {kinds} can be saved in a model file, not {name}; use pickle or skops.")
+        (*kinds, last), name = ESTIMATORS, type(model).__name__
+        raise TypeError(
+            f"Only {', '.join(kinds)} and {last} can be saved in a model file, not {name}; use pickle or skops."
+        )
     check_is_fitted(model)
     header, arrays = _pack(model)
     try:

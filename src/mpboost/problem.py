@@ -34,6 +34,8 @@ class Problem:
         Which of the rows that the user gave these are; None for all.
     is_categorical : bool array of shape (n_features,) or None
         Which features are categorical; None where none is.
+    feature_names : array of str of shape (n_features,) or None
+        Names of the features, if they have any.
     validation : Examples or None
         Other rows to validate on.
     """
@@ -42,6 +44,7 @@ class Problem:
     classes: NDArray[Any] | None
     is_present: NDArray[np.bool_] | None
     is_categorical: NDArray[np.bool_] | None = None
+    feature_names: NDArray[Any] | None = None
     validation: Examples | None = None
 
     def spread(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
@@ -71,7 +74,9 @@ def pose_classes(data: TrainingData, class_weight: Any) -> Problem:
     table, y, weights, is_present = _leave_out(data, weights)
     classes = find_classes(y)
     examples = Examples(table, encode_labels(y, classes), _normalise(weights))
-    return Problem(examples, classes, is_present, data.known.get("is_categorical_"))
+    return Problem(
+        examples, classes, is_present, data.known.get("is_categorical_"), data.known.get("feature_names_in_")
+    )
 
 
 def pose_values(data: TrainingData) -> Problem:
@@ -79,7 +84,7 @@ def pose_values(data: TrainingData) -> Problem:
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
     table, y, weights, is_present = _leave_out(data, weights)
     examples = Examples(table, y, _normalise(weights))
-    return Problem(examples, None, is_present, data.known.get("is_categorical_"))
+    return Problem(examples, None, is_present, data.known.get("is_categorical_"), data.known.get("feature_names_in_"))
 
 
 def _leave_out(

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,22 @@ class Draw(NamedTuple):
     def with_rows(self, rows: NDArray[np.int64]) -> "Draw":
         """Give the same draw with other rows in the minipatch."""
         return self if rows is self.rows else Draw(rows, np.setdiff1d(self.unseen, rows, assume_unique=True))
+
+
+class RowSampler(Protocol):
+    """What the loop asks of p."""
+
+    n_drawn: int
+
+    @property
+    def draws_all(self) -> bool:
+        """Whether there is no row to judge out of patch."""
+
+    def sample(self, iteration: int, threads: _native.Threads) -> Draw:
+        """Draw the rows of a minipatch."""
+
+    def weigh(self, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Find what the rows of the last draw weigh in training; None where all weigh the same."""
 
 
 class ObservationSampler:
@@ -59,6 +75,11 @@ class ObservationSampler:
         self._sample_weights = sample_weights
         self._draws_unseen = draws_unseen
         self._log_deadline = 0.0
+
+    @property
+    def draws_all(self) -> bool:
+        """Whether minipatches have all rows, so that none is ever out of patch."""
+        return self.n_drawn == len(self.log_weights)
 
     def sample(self, iteration: int, threads: _native.Threads) -> Draw:
         """Draw rows without replacement.
@@ -225,10 +246,12 @@ class AutoRows(NamedTuple):
     roots: float = 0.0
     most: int = 20_000
     growth: int = 1
+    most_tenths: int = 3
 
     def find(self, n_all: int) -> int:
-        """Find the size for so many in all: never more than three tenths of them."""
-        return max(1, min(int(self.share * n_all + self.roots * math.sqrt(n_all)), self.most, n_all * 3 // 10))
+        """Find the size for so many in all."""
+        most = min(self.most, n_all * self.most_tenths // 10)
+        return max(1, min(int(self.share * n_all + self.roots * math.sqrt(n_all)), most))
 
 
 class AutoFeatures(NamedTuple):
@@ -252,10 +275,14 @@ class PatchSizes(NamedTuple):
     features: AutoFeatures
 
 
-#: docs/defaults.md shows how these were chosen.
+#: docs/defaults.md and docs/gradient.md show how these were chosen.
 CLASSIFIER_SIZES = PatchSizes(AutoRows(roots=8.0, growth=4), AutoFeatures(0.2, least=20, least_share=0.5))
 #: Means of trees need larger ones than votes: there is no majority that an odd tree could not change.
 REGRESSOR_SIZES = PatchSizes(AutoRows(share=0.3), AutoFeatures(1 / 3, least=25, least_share=1.0))
+#: With leaves that are fitted on all rows, trees need not be large, but their structure should not be left to chance.
+GRADIENT_SIZES = PatchSizes(
+    AutoRows(roots=40.0, most_tenths=10), AutoFeatures(1 / 3, least=20, least_share=0.5, most=50)
+)
 
 
 def find_patch_rows(max_samples: Size, n_samples: int, auto: AutoRows = CLASSIFIER_SIZES.rows) -> int:

@@ -60,15 +60,33 @@ class PaperStopping:
 class PatienceStopping:
     """Halt when the score has not exceeded its best for a number of iterations.
 
-    What is watched is the mean of the last scores, a fifth of so many: single ones jump about, and the best of
-    hundreds is a matter of luck. The first iterations cannot be the best one: with few votes per row even the mean is
-    unsteady, and where rows are drawn by difficulty it may start high and sink while the model still gets better.
+    What is watched is the mean of the last scores: single ones jump about, and the best of hundreds is a matter of
+    luck. Of votes it is a fifth of so many, and the first half of so many iterations cannot have the best one: with few
+    votes per row even the mean is unsteady, and where rows are drawn by difficulty it may start high and sink while the
+    model still gets better. A loss is steady, and noise may be learned from the first trees on.
+
+    Parameters
+    ----------
+    n_iter_no_change : int
+        Patience.
+    score : str
+        What is watched, in words.
+    window, burn_in : int, default=None
+        How many scores are averaged, and how many iterations cannot be the best one; None for what votes need.
     """
 
-    def __init__(self, n_iter_no_change: int, score: str = "out-of-patch score"):
+    def __init__(
+        self,
+        n_iter_no_change: int,
+        score: str = "out-of-patch score",
+        *,
+        window: int | None = None,
+        burn_in: int | None = None,
+    ):
         self._patience = n_iter_no_change
-        self._first_candidate = max(1, n_iter_no_change // 2)
-        self._last_scores: deque[float] = deque(maxlen=min(max(1, n_iter_no_change // 5), sys.maxsize))
+        self._first_candidate = max(1, n_iter_no_change // 2 if burn_in is None else burn_in)
+        window = max(1, n_iter_no_change // 5) if window is None else window
+        self._last_scores: deque[float] = deque(maxlen=min(window, sys.maxsize))
         self._best_score = -math.inf
         self._best = 1
         self.reason = f"no better {score} for {n_iter_no_change} iterations"

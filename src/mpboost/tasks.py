@@ -26,31 +26,40 @@ class Task(Protocol):
     sample_weights : float64 array of shape (n_samples,) or None
         Positive. They multiply p, and count in the scores.
     log_weights : float64 array of shape (n_samples,)
-        Logarithms of the weights that p is made of, up to a constant; changed in place.
+        Logarithms of the weights that p is made of, up to a constant.
     outputs : Outputs
         What learners put out.
     train_score, oop_score : float
         Of the ensemble so far.
+    oop_quality : float
+        What training stops by: the out-of-patch score or, where a loss is made small, minus the out-of-patch loss.
     """
 
     labels: NDArray[Any]
     sample_weights: NDArray[np.float64] | None
-    log_weights: NDArray[np.float64]
     outputs: Outputs
     train_score: float
     oop_score: float
 
     @property
+    def log_weights(self) -> NDArray[np.float64]:
+        """What p is made of."""
+
+    @property
+    def oop_quality(self) -> float:
+        """What training stops by."""
+
+    @property
     def state(self) -> State:
         """Views of the arrays that outputs add up to."""
 
-    def pose(self, iteration: int, threads: _native.Threads) -> NDArray[Any]:
-        """Give the labels that the learner of an iteration is trained on, before its rows are drawn."""
+    def pose(self, iteration: int, threads: _native.Threads) -> Any:
+        """Give what the learner of an iteration is trained on, labels or slopes, before its rows are drawn."""
 
     def complete(self, rows: NDArray[np.int64], iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
         """Change rows that nothing could be learned from."""
 
-    def update(self, outputs: NDArray[Any], rows: NDArray[np.int64], threads: _native.Threads) -> None:
+    def update(self, outputs: Any, rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's outputs, given the rows that it was trained on; refresh weights and scores."""
 
     def weigh(self, state: State) -> NDArray[np.float64]:
@@ -60,6 +69,36 @@ class Task(Protocol):
         self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: NDArray[np.float64] | None
     ) -> float:
         """Score other rows by what the outputs of learners add up to."""
+
+    def find_quality(
+        self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: NDArray[np.float64] | None
+    ) -> float:
+        """Find what training stops by on other rows, whose score is known."""
+
+    def count_judgements(self, rows: NDArray[np.int64]) -> float:
+        """Tell how often the average row is judged out of patch by a learner that was trained on these rows."""
+
+
+class StopsByScore:
+    """Of tasks that are learned as long as their score gets better, which learners that never saw a row vote on."""
+
+    labels: NDArray[Any]
+    oop_score: float
+
+    @property
+    def oop_quality(self) -> float:
+        """What training stops by: the out-of-patch score."""
+        return self.oop_score
+
+    def find_quality(
+        self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: NDArray[np.float64] | None
+    ) -> float:
+        """Find what training stops by on other rows: their score."""
+        return score
+
+    def count_judgements(self, rows: NDArray[np.int64]) -> float:
+        """Tell how often the average row is judged by a learner that was trained on these rows, and not on it."""
+        return 1 - len(rows) / len(self.labels)
 
 
 def log_weighting(weighting: Weighting, margins: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -78,7 +117,7 @@ def log_weighting(weighting: Weighting, margins: NDArray[np.float64]) -> NDArray
     return -np.logaddexp(0.0, margins)
 
 
-class BinaryTask:
+class BinaryTask(StopsByScore):
     """Two classes, coded -1 and +1, and the votes that they got so far.
 
     Parameters

@@ -50,7 +50,7 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : MPBoostClassifier or MPBoostRegressor
+    estimator : estimator of mpboost
         What to tune; it is not changed. Its ``n_estimators``, ``stopping`` and ``n_jobs`` count for all candidates.
     parameters : dict or list of dict
         Values to try by the name of the parameter, as lists, or as distributions of scipy, which have a method ``rvs``.
@@ -318,7 +318,7 @@ def oop_tune(
 
     Parameters
     ----------
-    estimator : MPBoostClassifier or MPBoostRegressor
+    estimator : estimator of mpboost
         What to tune; it is not changed.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         As the estimator takes it.

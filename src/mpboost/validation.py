@@ -23,6 +23,11 @@ class Validation:
         What the rows count in the score.
     task : Task
         Tells how outputs are added up and scored.
+
+    Attributes
+    ----------
+    qualities : list of float
+        What training stops by, after each iteration.
     """
 
     def __init__(self, judge: Judge, labels: NDArray[Any], sample_weights: NDArray[np.float64] | None, task: Task):
@@ -32,6 +37,7 @@ class Validation:
         self._task = task
         self._totals = task.outputs.make_totals(len(labels))
         self._n_learners = 0
+        self.qualities: list[float] = []
 
     def has_rows_of(self, other: "Validation") -> bool:
         """Tell whether the rows are the same, as far as learners see them."""
@@ -42,10 +48,13 @@ class Validation:
         )
 
     def score(self, model: Any, threads: _native.Threads) -> float:
-        """Add the outputs of a learner; give the score of all so far."""
+        """Add the outputs of a learner; give the score of all so far, and keep what training stops by."""
         self._task.outputs.add(self._n_learners, self._judge.apply(model, threads), self._totals)
         self._n_learners += 1
-        return self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
+        score = self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
+        quality = self._task.find_quality(score, self._totals, self.labels, self.sample_weights)
+        self.qualities.append(quality)
+        return score
 
 
 def are_same_weights(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:

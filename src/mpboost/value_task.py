@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost.outputs import Outputs, Values
-from mpboost.tasks import State
+from mpboost.tasks import State, StopsByScore
 
 ResidualWeighting = Literal["linear", "square", "exponential", "threshold"]
 
@@ -37,7 +37,7 @@ def weigh_residuals(weighting: ResidualWeighting, residuals: NDArray[np.float64]
     return residuals**2 if weighting == "square" else -np.expm1(-residuals)
 
 
-class ValueTask:
+class ValueTask(StopsByScore):
     """Numbers to predict, and the sums of the predictions so far.
 
     Parameters
@@ -178,8 +178,21 @@ def find_median(values: NDArray[np.float64], weights: NDArray[np.float64] | None
     >>> find_median(np.array([3.0, 1.0, 2.0])), find_median(np.array([3.0, 1.0]), np.array([1.0, 3.0]))
     (2.0, 1.0)
     """
+    return float(np.median(values)) if weights is None else find_quantile(values, weights, 0.5)
+
+
+def find_quantile(values: NDArray[np.float64], weights: NDArray[np.float64] | None, share: float) -> float:
+    """Find the lowest value that a share of the weight does not exceed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values = np.array([3.0, 1.0])
+    >>> find_quantile(values, None, 0.5), find_quantile(values, np.array([3.0, 1.0]), 0.5)
+    (1.0, 3.0)
+    """
     if weights is None:
-        return float(np.median(values))
+        return float(np.quantile(values, share, method="inverted_cdf"))
     order = np.argsort(values, kind="stable")
     sums = np.cumsum(weights[order])
-    return float(values[order[np.searchsorted(sums, 0.5 * sums[-1])]])
+    return float(values[order[np.searchsorted(sums, share * sums[-1])]])

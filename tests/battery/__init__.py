@@ -6,7 +6,17 @@ An estimator joins by a ``Subject`` in ``subjects.py`` and a class of two lines 
 from .contract import CheckBattery, ContractBattery
 from .files import FileBattery
 from .interrupts import InterruptBattery
-from .subjects import CLASSIFIER, COLOURED_CLASSES, MANY_CLASSES, REGRESSOR, SUBJECTS, Subject
+from .subjects import (
+    CLASSIFIER,
+    COLOURED_CLASSES,
+    GRADIENT_CLASSES,
+    GRADIENT_CLASSIFIER,
+    GRADIENT_REGRESSOR,
+    MANY_CLASSES,
+    REGRESSOR,
+    SUBJECTS,
+    Subject,
+)
 from .tables import FormBattery, TableBattery
 from .threads import ProcessorBattery, ThreadBattery
 from .validation import ValidationBattery, WarmStartBattery
@@ -15,6 +25,9 @@ from .weights import WeightBattery
 __all__ = [
     "CLASSIFIER",
     "COLOURED_CLASSES",
+    "GRADIENT_CLASSES",
+    "GRADIENT_CLASSIFIER",
+    "GRADIENT_REGRESSOR",
     "MANY_CLASSES",
     "REGRESSOR",
     "SUBJECTS",

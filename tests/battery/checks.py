@@ -24,7 +24,7 @@ class Check(NamedTuple):
 def list_checks(subject) -> Iterator[Check]:
     """List all checks for all configurations of an estimator."""
     for name, parameters in subject.configurations.items():
-        for estimator, run in estimator_checks_generator(subject.estimator(n_estimators=20, **parameters)):
+        for estimator, run in estimator_checks_generator(subject.estimator(**{"n_estimators": 20} | parameters)):
             check = run.func.__name__
             words = [name, check, *(f"{key}={value}" for key, value in run.keywords.items())]
             yield Check("-".join(words), estimator, run, EXPECTED_FAILURES.get(check))

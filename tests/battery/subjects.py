@@ -1,7 +1,7 @@
 """The estimators that the battery is run for, and what it has to know of each."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,12 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from mpboost import MPBoostClassifier, MPBoostRegressor
+from mpboost import (
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,13 @@ class Subject:
         How many times as much as chance weights must change the outputs.
     least_score : float
         What a small model scores at least on new rows.
+    without_oop : dict
+        Parameters with which no row is out of patch; trees on all rows differ by their features alone, which few of
+        them must find.
+    of_all_rows : dict
+        Parameters with which the training score is that of the model on all rows.
+    precision : float
+        How precise the training and the out-of-patch scores are: raw outputs may be added up in single precision.
     """
 
     estimator: type[BaseEstimator]
@@ -59,6 +71,16 @@ class Subject:
     eager: dict[str, Any] = field(default_factory=dict)
     weight_effect: float = 10.0
     least_score: float = 0.6
+    without_oop: dict[str, Any] = field(
+        default_factory=lambda: {
+            "max_samples": 1.0,
+            "importance": "impurity",
+            "feature_momentum": 0.5,
+            "feature_exploration": 0.0,
+        }
+    )
+    of_all_rows: dict[str, Any] = field(default_factory=dict)
+    precision: float = 1e-12
 
     @property
     def name(self):
@@ -96,6 +118,11 @@ def make_classes(values):
 def score_signs(y, decision, sample_weight=None):
     """Give the accuracy of decisions about two classes, of which one of zero is wrong."""
     return np.average((decision != 0) & ((decision > 0) == y), weights=sample_weight)
+
+
+def score_log_odds(y, decision, sample_weight=None):
+    """Give the accuracy of log odds of two classes, of which zero is for the second."""
+    return np.average((decision >= 0) == y, weights=sample_weight)
 
 
 def score_votes(y, votes, sample_weight=None):
@@ -187,5 +214,43 @@ REGRESSOR = Subject(
     },
 )
 
+GRADIENTS = {
+    "parameters": {"learning_rate": 0.3, "n_models": 5, "oop_size": 0.2},
+    "without_oop": {"oop_size": 0, "n_models": 1},
+    "of_all_rows": {"oop_size": 0, "n_models": 1},
+    "precision": 1e-5,
+}
+GRADIENT_CONFIGURATIONS = {
+    "default": {"learning_rate": 0.5},
+    "one-model": {"n_models": 1, "learning_rate": 0.3},
+    "no-refit": {"leaf_refit": False, "learning_rate": 0.3},
+    "warm-start": {"warm_start": True, "learning_rate": 0.5},
+    "two-threads": {"n_jobs": 2, "learning_rate": 0.5},
+}
+GRADIENT_CLASSIFIES = {
+    **GRADIENTS,
+    "estimator": MPGradientBoostingClassifier,
+    "predictions": ("decision_function", "predict", "predict_proba"),
+    "eager": {},
+}
+GRADIENT_CLASSIFIER = replace(
+    CLASSIFIER, **GRADIENT_CLASSIFIES, score_output=score_log_odds, configurations=GRADIENT_CONFIGURATIONS
+)
+GRADIENT_CLASSES = replace(MANY_CLASSES, **GRADIENT_CLASSIFIES)
+GRADIENT_REGRESSOR = replace(
+    REGRESSOR,
+    **GRADIENTS,
+    estimator=MPGradientBoostingRegressor,
+    configurations={**GRADIENT_CONFIGURATIONS, "absolute": {"loss": "absolute_error", "learning_rate": 0.5}},
+)
+
 #: What the battery is run for: all public estimators, some in several variants.
-SUBJECTS = (CLASSIFIER, MANY_CLASSES, COLOURED_CLASSES, REGRESSOR)
+SUBJECTS = (
+    CLASSIFIER,
+    MANY_CLASSES,
+    COLOURED_CLASSES,
+    REGRESSOR,
+    GRADIENT_CLASSIFIER,
+    GRADIENT_CLASSES,
+    GRADIENT_REGRESSOR,
+)

@@ -63,20 +63,20 @@ class ValidationBattery:
         assert not hasattr(model.fit(*self.subject.make_data()), "validation_score_")
 
     def test_validation_score_decides_when_to_stop_and_where_to_cut(self):
-        model, X, y = self.fit_with_validation(stopping="patience", n_iter_no_change=20, n_estimators=500)
-        curve = model.validation_scores_
+        parameters = {"stopping": "patience", "n_iter_no_change": 20, "n_estimators": 500}
+        model, X, y = self.fit_with_validation(**parameters | self.subject.of_all_rows)
+        stops_by_loss = hasattr(model, "validation_losses_")
+        curve = -model.validation_losses_ if stops_by_loss else model.validation_scores_
         assert model.n_iter_ == len(curve) < 500
-        assert model.stop_reason_ == "no better validation score for 20 iterations"
+        assert model.stop_reason_ == f"no better validation {'loss' if stops_by_loss else 'score'} for 20 iterations"
         means = [math.fsum(curve[t - 4 : t]) / 4 for t in range(10, len(curve) + 1)]  # a fifth of 20 scores
         assert model.best_iteration_ == 10 + np.argmax(means)
         assert model.n_iter_ == model.best_iteration_ + 20
-        assert model.validation_score_ == curve[model.best_iteration_ - 1] == model.score(X, y)
+        assert model.validation_score_ == model.validation_scores_[model.best_iteration_ - 1] == model.score(X, y)
         assert len(self.subject.run_stages(model, X)) == model.best_iteration_
 
     def test_validation_data_make_out_of_patch_rows_needless(self):
-        # Trees on all rows differ by their features alone, which few of them must find.
-        finds = {"importance": "impurity", "feature_momentum": 0.5, "feature_exploration": 0.0}
-        model, _, _ = self.fit_with_validation(stopping="patience", max_samples=1.0, **finds)
+        model, _, _ = self.fit_with_validation(stopping="patience", **self.subject.without_oop)
         assert np.isnan(model.oop_score_)
         assert model.validation_score_ > self.subject.least_score
 

@@ -20,6 +20,15 @@ KINDS = {
     "many-classes": (mpboost.MPBoostClassifier(), lambda values: np.digitize(values, [-1.0, 1.0])),
     "colours": (mpboost.MPBoostClassifier(multiclass="oc"), lambda values: np.digitize(values, [-1.0, 0.0, 1.0])),
     "numbers": (mpboost.MPBoostRegressor(), lambda values: values),
+    "gradient-two-classes": (
+        mpboost.MPGradientBoostingClassifier(oop_size=0.2),
+        lambda values: np.where(values > 0, "yes", "no"),
+    ),
+    "gradient-many-classes": (
+        mpboost.MPGradientBoostingClassifier(oop_size=0.2),
+        lambda values: np.digitize(values, [-1.0, 1.0]),
+    ),
+    "gradient-numbers": (mpboost.MPGradientBoostingRegressor(oop_size=0.2), lambda values: values),
 }
 
 

@@ -1,4 +1,4 @@
-// The trees of an ensemble, end to end in memory.
+// The trees of an ensemble, end to end in memory; all have the same number of outputs.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@ class Forest {
   Forest() = default;
   // The splits of tree t are at [offsets[t], offsets[t + 1]); throws where they make no valid trees.
   Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
-         std::vector<CategorySet> category_sets, std::int64_t n_features);
+         std::vector<CategorySet> category_sets, std::int64_t n_features, std::int64_t n_outputs = 1);
 
   std::int64_t size() const { return static_cast<std::int64_t>(split_offsets_.size()) - 1; }
+  std::int64_t n_outputs() const { return n_outputs_; }
   TreeView tree(std::int64_t t) const;
-  void append(TreeView tree);
+  void append(TreeView tree);  // the first one tells how many outputs there are; throws where others differ
   Forest first(std::int64_t n_trees) const;
 
   // Add the votes (+1 or -1) of trees [begin, end) to each row's total.
@@ -30,7 +31,7 @@ class Forest {
   void add_class_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int64_t n_classes,
                        std::int32_t* totals, Threads& threads) const;
 
-  // Add the leaf values of trees [begin, end), in their order, to each row's total.
+  // Add the leaf values of trees [begin, end), in their order, to each row's totals, which are [n_rows][n_outputs].
   void add_values(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, double* totals,
                   Threads& threads) const;
 
@@ -49,6 +50,7 @@ class Forest {
   std::vector<std::int64_t> split_offsets_{0};
   std::vector<CategorySet> category_sets_;
   std::vector<std::int64_t> set_offsets_{0};
+  std::int64_t n_outputs_ = 1;
 };
 
 }  // namespace mpboost

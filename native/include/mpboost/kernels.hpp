@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "mpboost/columns.hpp"
+
 namespace mpboost {
 
 inline constexpr int group_lanes = 32;  // features of a minipatch that are searched side by side
@@ -56,6 +58,60 @@ struct Sweep {
   std::uint64_t* masks;  // one per split, then one per leaf: bit i tells whether row i of the block is there
 };
 
+inline constexpr int gradient_lanes = 8;  // features whose sums of derivatives are searched side by side
+
+// Sums of the rows of a node by bin, [bin][lane], bin n_bins for missing values; each is one word (see Packing).
+struct GradientSearch {
+  const std::uint64_t* sums;
+  std::uint64_t total;
+  int n_bins;
+  bool has_missing;
+  int count_bits, hessian_bits;
+  std::int32_t min_samples_leaf;
+  float l2;  // in the unit of hessians
+};
+
+// The best split of each lane: its score is the sum of G^2 / (H + l2) over both sides. Ties go to the lower code.
+struct GradientLanes {
+  float score[gradient_lanes];        // negative: no split is allowed
+  std::int32_t code[gradient_lanes];  // 2 * bin + missing_left
+};
+
+// Rows whose outputs F are moved by a tree and whose loss is then derived: what F has of row i begins at n_outputs * i.
+template <class Label>
+struct LossRows {
+  std::int64_t n_rows, n_outputs;
+  float* raw;                   // F
+  const std::uint16_t* leaves;  // of the rows; null where F stays as it is
+  const float* values;          // what each leaf adds to F, [leaf][output]
+  const Label* labels;
+  const float* weights;  // null: all 1
+  float *gradients, *hessians;
+  float parameter = 0;      // of the loss
+  float* scratch = nullptr;  // of softmax: 3 * softmax_rows * n_outputs numbers
+
+  // At most n of them, from row `first` on.
+  LossRows from(std::int64_t first, std::int64_t n) const {
+    const std::int64_t start = first * n_outputs;
+    return {n < n_rows - first ? n : n_rows - first, n_outputs, raw + start, leaves ? leaves + first : nullptr, values, labels + first,
+            weights ? weights + first : nullptr, gradients + start, hessians + start, parameter, scratch};
+  }
+};
+
+inline constexpr std::int64_t max_loss_rows = 1024;  // that a kernel takes at a time
+inline constexpr std::int64_t softmax_rows = 64;     // side by side
+
+enum class ValueLoss { squared, absolute, quantile, huber, poisson, gamma };
+
+// Derivatives of rows whose sizes are wanted: sqrt(sum of g^2 + smoothing * h^2 over outputs).
+struct GradientRows {
+  std::int64_t n_rows, n_outputs;
+  const float *gradients, *hessians;
+  float smoothing;
+};
+
+inline constexpr std::int64_t summed_rows = 32;  // of which a sum is kept
+
 struct Kernels {
   std::string_view name;
   // Exact search of all thresholds. `search_pairs` compares all rows with all rows and needs at most
@@ -64,10 +120,21 @@ struct Kernels {
   GroupSplit (*search_bins)(const NodeRows&, Histogram&);
   GroupSplit (*search_weighted_pairs)(const NodeRows&);
   GroupSplit (*search_weighted_bins)(const NodeRows&, Histogram&);
+  GradientLanes (*search_gradients)(const GradientSearch&);
   // Turn uniform numbers in (0, 1) into logarithms of exponential ones: log(-log(u)).
   void (*log_exponential)(double* values, std::int64_t n);
   // Fill the masks of the leaves with the rows of the block that begins at `row`.
   void (*sweep_block)(const Sweep&, std::int64_t row);
+  // Fill the slots of the splits, from the last to the first, with what their rows have in the slots of their leaves. A slot
+  // has a byte for each row of a block; those of the splits come first, the root's foremost.
+  void (*select_block)(const Sweep&, std::int64_t row, std::uint8_t* slots);
+  // Move F and derive the loss. They return the weight of the rows that are right; the last, of squared errors.
+  double (*log_loss)(const LossRows<std::int8_t>&);
+  double (*softmax)(const LossRows<std::uint16_t>&);
+  double (*value_loss)(ValueLoss, const LossRows<float>&);
+  void (*gradient_sizes)(const GradientRows&, float* sizes);
+  // Add up numbers, summed_rows at a time.
+  void (*sum_blocks)(const float* numbers, std::int64_t n_blocks, double* sums);
 };
 
 inline constexpr std::int32_t max_pair_rows = 127;

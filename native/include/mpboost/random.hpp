@@ -9,7 +9,7 @@
 namespace mpboost {
 
 // What a draw is for; distinct purposes give independent streams.
-enum class Purpose : std::uint64_t { observations = 1, features = 2, bin_sample = 3, permutation = 4, completion = 5, colours = 6 };
+enum class Purpose : std::uint64_t { observations = 1, features = 2, bin_sample = 3, permutation = 4, completion = 5, colours = 6, thresholds = 7 };
 
 // The finalizer of splitmix64.
 inline std::uint64_t mix(std::uint64_t z) {

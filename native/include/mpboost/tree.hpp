@@ -31,11 +31,16 @@ inline bool holds(const CategorySet& set, std::uint8_t code) { return set[code /
 inline void insert(CategorySet& set, std::uint8_t code) { set[code / 8] = static_cast<std::uint8_t>(set[code / 8] | 1 << code % 8); }
 
 // Splits and leaves are both numbered in preorder, so those below any split are contiguous; category sets are in
-// the order of their splits. A tree without splits has one leaf.
+// the order of their splits. A tree without splits has one leaf. A leaf holds as many values as the tree has outputs:
+// leaf values are [leaf][output].
 struct TreeView {
   std::span<const Split> splits;
   std::span<const double> leaf_values;
   std::span<const CategorySet> category_sets;
+  std::int64_t n_outputs = 1;
+
+  std::size_t n_leaves() const { return splits.size() + 1; }
+  const double* values_of(std::int32_t leaf) const { return leaf_values.data() + leaf * n_outputs; }
 
   bool goes_left(const Split& split, std::uint8_t code) const {
     if (split.categories >= 0) return holds(category_sets[static_cast<std::size_t>(split.categories)], code);
@@ -47,9 +52,18 @@ struct Tree {
   std::vector<Split> splits;
   std::vector<double> leaf_values;
   std::vector<CategorySet> category_sets;
+  std::int64_t n_outputs = 1;
 
-  operator TreeView() const { return {splits, leaf_values, category_sets}; }
+  std::size_t n_leaves() const { return splits.size() + 1; }
+  operator TreeView() const { return {splits, leaf_values, category_sets, n_outputs}; }
 };
+
+// Whether there is a value for every output of every leaf, and an output at all; no product that could overflow.
+inline bool values_fit(std::size_t n_values, std::size_t n_leaves, std::int64_t n_outputs) {
+  if (n_outputs < 1) return false;
+  const auto n = static_cast<std::size_t>(n_outputs);
+  return n_values % n == 0 && n_values / n == n_leaves;
+}
 
 // Whether every index is in range and in preorder: what the other functions take for granted.
 bool is_valid(TreeView tree, std::int64_t n_features);

@@ -1,0 +1,227 @@
+#include "mpboost/gradients.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "bindings.hpp"
+
+namespace mpboost::bindings {
+namespace {
+
+constexpr const char* one_per_row = "all arrays must have one entry per row";
+
+// Of shape (n_rows,) or (n_rows, n_outputs).
+template <class T>
+using Rows = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+using Optional = std::optional<Vector<const T>>;
+
+template <class T>
+std::int64_t count_outputs(const Rows<T>& rows, std::int64_t n_rows) {
+  check(rows.ndim() == 1 || rows.ndim() == 2, "gradients, hessians and outputs have one dimension or two");
+  check(static_cast<std::int64_t>(rows.shape(0)) == n_rows, one_per_row);
+  const std::int64_t n_outputs = rows.ndim() == 2 ? static_cast<std::int64_t>(rows.shape(1)) : 1;
+  check(n_outputs >= 1, "there must be an output");
+  return n_outputs;
+}
+
+template <class T>
+const T* data_of(const Optional<T>& optional, std::int64_t size) {
+  if (optional) check_size(*optional, size, one_per_row);
+  return optional ? optional->data() : nullptr;
+}
+
+void check_below(const Vector<const std::uint16_t>& numbers, std::int64_t limit, const char* message) {
+  std::uint16_t most = 0;
+  for (const std::uint16_t number : as_span(numbers)) most = std::max(most, number);
+  check(numbers.size() == 0 || most < limit, message);
+}
+
+template <class Label>
+LossRows<Label> as_rows(const Rows<float>& raw, const Optional<std::uint16_t>& leaves,
+                        const std::optional<Rows<const float>>& values, const Vector<const Label>& labels,
+                        const Optional<float>& weights, const Rows<float>& gradients, const Rows<float>& hessians) {
+  const auto n_rows = static_cast<std::int64_t>(labels.size());
+  const std::int64_t n_outputs = count_outputs(raw, n_rows);
+  for (const Rows<float>* rows : {&gradients, &hessians})
+    check(count_outputs(*rows, n_rows) == n_outputs, "gradients and hessians must have the shape of the outputs");
+  check(leaves.has_value() == values.has_value(), "leaves and values come together");
+  if (leaves) {
+    check(values->ndim() >= 1, "values must have one entry per leaf");
+    const auto n_leaves = static_cast<std::int64_t>(values->shape(0));
+    check(count_outputs(*values, n_leaves) == n_outputs, "values must have one entry per leaf and output");
+    check_size(*leaves, n_rows, one_per_row);
+    check_below(*leaves, n_leaves, "there is a leaf without value");
+  }
+  return {n_rows, n_outputs, raw.data(), leaves ? leaves->data() : nullptr, values ? values->data() : nullptr,
+          labels.data(), data_of(weights, n_rows), gradients.data(), hessians.data()};
+}
+
+void check_parameter(ValueLoss loss, double parameter) {
+  if (loss == ValueLoss::quantile) check(0 <= parameter && parameter <= 1, "the quantile must be between 0 and 1");
+  if (loss == ValueLoss::huber) check(parameter > 0 && std::isfinite(parameter), "the parameter of huber must be positive");
+}
+
+// A step: its labels, what it needs besides, and how it is called.
+template <class Label, class... More, class Step, class... Names>
+void bind_step(nb::module_& module, const char* name, const char* doc, Step step, Names... names) {
+  module.def(
+      name,
+      [step](More... more, Rows<float> raw, Optional<std::uint16_t> leaves, std::optional<Rows<const float>> values,
+             Vector<const Label> labels, Optional<float> weights, Rows<float> gradients, Rows<float> hessians,
+             Threads& threads) {
+        auto rows = as_rows(raw, leaves, values, labels, weights, gradients, hessians);
+        return step(more..., labels, rows, threads);
+      },
+      names..., nb::arg("raw").noconvert(), nb::arg("leaves").noconvert().none(), nb::arg("values").noconvert().none(),
+      nb::arg("labels").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("gradients").noconvert(),
+      nb::arg("hessians").noconvert(), nb::arg("threads"), doc);
+}
+
+void bind_steps(nb::module_& module) {
+  bind_step<std::int8_t>(
+      module, "step_log_loss",
+      "Add values[leaves], where given, to the outputs, and write the derivatives of the log-loss for labels of -1 and +1; "
+      "return the weight of the rows whose output has the right sign: 0 stands for +1.",
+      [](const auto&, const LossRows<std::int8_t>& rows, Threads& threads) {
+        check(rows.n_outputs == 1, "there must be one output per row");
+        nb::gil_scoped_release release;
+        return step_log_loss(rows, threads);
+      });
+
+  bind_step<std::uint16_t>(
+      module, "step_softmax",
+      "As step_log_loss, with one output per class and labels that are classes; of equal outputs the first wins.",
+      [](const auto& labels, const LossRows<std::uint16_t>& rows, Threads& threads) {
+        check_below(labels, rows.n_outputs, "there is a class that does not exist");
+        nb::gil_scoped_release release;
+        return step_softmax(rows, threads);
+      });
+
+  bind_step<float, const std::string&, double>(
+      module, "step_values",
+      "As step_log_loss, for labels that are numbers; returns the weighted sum of squared errors. The loss is 'squared', "
+      "'absolute', 'quantile', 'huber', or, with F for the logarithm of the mean, 'poisson' or 'gamma'.",
+      [](const std::string& name, double parameter, const auto&, LossRows<float> rows, Threads& threads) {
+        static const std::map<std::string, ValueLoss> losses{
+            {"squared", ValueLoss::squared}, {"absolute", ValueLoss::absolute}, {"quantile", ValueLoss::quantile},
+            {"huber", ValueLoss::huber},     {"poisson", ValueLoss::poisson},   {"gamma", ValueLoss::gamma}};
+        const auto loss = losses.find(name);
+        check(loss != losses.end(), "there is no such loss");
+        check_parameter(loss->second, parameter);
+        check(rows.n_outputs == 1, "there must be one output per row");
+        rows.parameter = static_cast<float>(parameter);
+        nb::gil_scoped_release release;
+        return step_values(loss->second, rows, threads);
+      },
+      nb::arg("loss"), nb::arg("parameter"));
+}
+
+void bind_leaves(nb::module_& module) {
+  module.def(
+      "sum_leaves",
+      [](const Tree& tree, const BinnedColumns& columns, Rows<const float> gradients, Rows<const float> hessians,
+         Vector<std::uint16_t> leaves, Threads& threads) {
+        const std::size_t n_leaves = tree.n_leaves();
+        check(n_leaves <= max_numbered_leaves, "the tree has more than 65536 leaves");
+        for (const Split& split : tree.splits) check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
+        const std::int64_t n_outputs = count_outputs(gradients, columns.n_rows());
+        check(count_outputs(hessians, columns.n_rows()) == n_outputs, "gradients and hessians must have one shape");
+        check_size(leaves, columns.n_rows(), one_per_row);
+        std::vector<double> sums;
+        {
+          nb::gil_scoped_release release;
+          sums = sum_leaves(tree, columns, gradients.data(), hessians.data(), n_outputs, leaves.data(), threads);
+        }
+        return to_numpy(std::move(sums), {n_leaves, static_cast<std::size_t>(n_outputs), 2});
+      },
+      nb::arg("tree"), nb::arg("columns"), nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(),
+      nb::arg("leaves").noconvert(), nb::arg("threads"),
+      "Write the leaf of each row, and return the sums of gradients and hessians: (n_leaves, n_outputs, 2).");
+
+  module.def(
+      "sum_rows",
+      [](Vector<const std::int64_t> rows, std::optional<Vector<const double>> weights, Vector<const std::uint16_t> leaves,
+         Rows<const float> gradients, Rows<const float> hessians, std::int64_t n_leaves) {
+        const auto n_rows = static_cast<std::int64_t>(leaves.size());
+        const std::int64_t n_outputs = count_outputs(gradients, n_rows);
+        check(count_outputs(hessians, n_rows) == n_outputs, "gradients and hessians must have one shape");
+        check_indices(rows, n_rows, "there is no such row");
+        for (const std::int64_t row : as_span(rows)) check(leaves.data()[row] < n_leaves, "there is a leaf that does not exist");
+        const double* weight = data_of(weights, static_cast<std::int64_t>(rows.size()));
+        return to_numpy(sum_rows(as_span(rows), weight, leaves.data(), gradients.data(), hessians.data(), n_outputs, n_leaves),
+                        {static_cast<std::size_t>(n_leaves), static_cast<std::size_t>(n_outputs), 2});
+      },
+      nb::arg("rows"), nb::arg("weights").noconvert().none(), nb::arg("leaves").noconvert(), nb::arg("gradients").noconvert(),
+      nb::arg("hessians").noconvert(), nb::arg("n_leaves"),
+      "The sums of gradients and hessians, times weights, of some rows: (n_leaves, n_outputs, 2).");
+
+  module.def(
+      "leaf_quantiles",
+      [](Vector<const std::uint16_t> leaves, Vector<const float> residuals, Optional<float> weights, double alpha,
+         std::int64_t n_leaves, Threads& threads) {
+        const auto n_rows = static_cast<std::int64_t>(leaves.size());
+        check_size(residuals, n_rows, one_per_row);
+        check(0 <= n_leaves && n_leaves <= std::int64_t{max_numbered_leaves}, "there can be 65536 leaves at most");
+        check(0 <= alpha && alpha <= 1, "alpha must be between 0 and 1");
+        check_below(leaves, n_leaves, "there is a leaf that does not exist");
+        const float* weight = data_of(weights, n_rows);
+        std::vector<double> quantiles;
+        {
+          nb::gil_scoped_release release;
+          quantiles = leaf_quantiles(leaves.data(), residuals.data(), weight, n_rows, alpha, n_leaves, threads);
+        }
+        return to_numpy(std::move(quantiles));
+      },
+      nb::arg("leaves").noconvert(), nb::arg("residuals").noconvert(), nb::arg("weights").noconvert().none(),
+      nb::arg("alpha"), nb::arg("n_leaves"), nb::arg("threads"),
+      "The lower weighted quantile of the residuals of each leaf; 0 for leaves without weight.");
+}
+
+void bind_draw(nb::module_& module) {
+  module.def(
+      "draw_by_gradient",
+      [](Rows<const float> gradients, Rows<const float> hessians, Optional<float> weights, double smoothing,
+         double exploration, std::int64_t n_drawn, std::uint64_t seed, std::uint64_t iteration, Threads& threads) {
+        check(gradients.ndim() >= 1 && gradients.shape(0) > 0, "there must be a row to draw");
+        const auto n_rows = static_cast<std::int64_t>(gradients.shape(0));
+        const std::int64_t n_outputs = count_outputs(gradients, n_rows);
+        check(count_outputs(hessians, n_rows) == n_outputs, "gradients and hessians must have one shape");
+        check(smoothing >= 0 && std::isfinite(smoothing), "smoothing must not be negative");
+        check(0 <= exploration && exploration <= 1, "exploration must be between 0 and 1");
+        check(n_drawn >= 1, "n_drawn must be at least 1");
+        const GradientRows rows{n_rows, n_outputs, gradients.data(), hessians.data(), static_cast<float>(smoothing)};
+        const float* weight = data_of(weights, n_rows);
+        GradientDraw draw;
+        {
+          nb::gil_scoped_release release;
+          draw = draw_by_gradient(rows, weight, exploration, n_drawn, Stream(seed, iteration, Purpose::observations), threads);
+        }
+        return nb::make_tuple(to_numpy(std::move(draw.rows)), to_numpy(std::move(draw.weights)));
+      },
+      nb::sig("def draw_by_gradient(gradients: numpy.typing.NDArray[numpy.float32], hessians: numpy.typing.NDArray[numpy.float32], "
+              "weights: numpy.typing.NDArray[numpy.float32] | None, smoothing: float, exploration: float, n_drawn: int, "
+              "seed: int, iteration: int, threads: Threads) -> "
+              "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]"),
+      nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("weights").noconvert().none(),
+      nb::arg("smoothing"), nb::arg("exploration"), nb::arg("n_drawn"), nb::arg("seed"), nb::arg("iteration"), nb::arg("threads"),
+      "Draw rows by the sizes of their gradients, one for each of n_drawn equal parts of their sum; return them, ascending, "
+      "with the weights that make sums over them unbiased.");
+}
+
+}  // namespace
+
+void bind_gradients(nb::module_& module) {
+  bind_leaves(module);
+  bind_steps(module);
+  bind_draw(module);
+}
+
+}  // namespace mpboost::bindings

@@ -1,0 +1,92 @@
+// What the bindings of trees and of forests share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "bindings.hpp"
+#include "mpboost/columns.hpp"
+#include "mpboost/tree.hpp"
+
+namespace mpboost::bindings {
+
+// Splits and category sets as bytes; Python reads them with its own record types.
+template <class T>
+auto bytes_to_numpy(std::span<const T> records) {
+  std::vector<std::uint8_t> bytes(records.size_bytes());
+  if (!records.empty()) std::memcpy(bytes.data(), records.data(), records.size_bytes());
+  return to_numpy(std::move(bytes));
+}
+
+template <class T>
+std::vector<T> records_from_numpy(const Vector<const std::uint8_t>& bytes) {
+  check(bytes.size() % sizeof(T) == 0, "splits have 20 bytes each and category sets 32");
+  std::vector<T> records(bytes.size() / sizeof(T));
+  if (!records.empty()) std::memcpy(records.data(), bytes.data(), bytes.size());
+  return records;
+}
+
+// Leaf values as Python has them: [leaf], or [leaf][output] where there are more outputs than one.
+template <class T>
+using LeafValues = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>;
+
+inline auto values_to_numpy(const std::vector<double>& values, std::int64_t n_outputs) {
+  auto* owned = new std::vector<double>(values);
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+  const auto n = static_cast<std::size_t>(n_outputs);
+  return nb::ndarray<nb::numpy, double>(owned->data(), n == 1 ? 1 : 2, std::array{values.size() / n, n}.data(), owner);
+}
+
+inline std::int64_t count_outputs(const LeafValues<const double>& values) {
+  check(values.ndim() == 1 || values.ndim() == 2, "leaf values have a row for each leaf and a column for each output");
+  return values.ndim() == 1 ? 1 : static_cast<std::int64_t>(values.shape(1));
+}
+
+inline std::vector<double> values_from_numpy(const LeafValues<const double>& values) {
+  return {values.data(), values.data() + values.size()};
+}
+
+// What is written for each row, by trees of that many outputs.
+template <class Out>
+void check_output(const Out& out, std::int64_t n_rows, std::int64_t n_outputs) {
+  const auto has = [&](std::size_t axis, std::int64_t size) { return static_cast<std::int64_t>(out.shape(axis)) == size; };
+  if (n_outputs == 1) return check(out.ndim() == 1 && has(0, n_rows), "the output must have one entry per row");
+  check(out.ndim() == 2 && has(0, n_rows) && has(1, n_outputs), "the output must have a row per row and a column per output of the trees");
+}
+
+inline void check_single(std::int64_t n_outputs) { check(n_outputs == 1, "the trees must have one output"); }
+
+inline void check_columns(TreeView tree, const BinnedColumns& columns) {
+  for (const Split& split : tree.splits) check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
+}
+
+// Leaf values of trees for many classes are numbers of classes.
+inline void check_classes(TreeView tree, std::int64_t n_classes) {
+  check_single(tree.n_outputs);
+  const auto limit = static_cast<double>(n_classes);
+  for (const double value : tree.leaf_values)
+    check(0 <= value && value < limit && value == std::floor(value), "the tree has a leaf value that is no class");
+}
+
+// The features that splits use, ascending.
+inline std::vector<std::int64_t> used_features(std::span<const Split> splits) {
+  std::vector<std::int64_t> features(splits.size());
+  std::ranges::transform(splits, features.begin(), &Split::feature);
+  std::ranges::sort(features);
+  const auto [first, last] = std::ranges::unique(features);
+  features.erase(first, last);
+  return features;
+}
+
+// The same splits over columns that hold just the features that they use.
+inline std::vector<Split> narrow(std::span<const Split> splits) {
+  const auto features = used_features(splits);
+  std::vector<Split> narrowed(splits.begin(), splits.end());
+  for (Split& split : narrowed)
+    split.feature = static_cast<std::int32_t>(std::ranges::lower_bound(features, split.feature) - features.begin());
+  return narrowed;
+}
+
+}  // namespace mpboost::bindings

@@ -1,0 +1,185 @@
+// Trees for gradient boosting: grown leaf by leaf, the best split of all leaves first, from histograms of first and
+// second derivatives over the bins of a minipatch.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "mpboost/columns.hpp"
+#include "mpboost/kernels.hpp"
+#include "mpboost/random.hpp"
+#include "mpboost/threads.hpp"
+#include "mpboost/tree.hpp"
+
+namespace mpboost {
+
+struct GradientLimits {
+  std::int32_t max_leaf_nodes;  // at least 2
+  std::int32_t max_depth;       // 0: no limit
+  std::int32_t min_samples_leaf;
+  double l2_regularization;
+  int max_bins;                 // of numeric features: if they have more, neighbours are merged, others in each tree
+};
+
+// What a tree is grown on. Rows and features must be valid for the columns.
+struct GradientPatch {
+  std::span<const std::int64_t> rows, features;
+  std::span<const double> gradients, hessians;  // of the patch's rows, as they are to be added up; hessians are not negative
+  const bool* is_categorical = nullptr;         // of all columns; null where none is
+  const std::int8_t* monotonic = nullptr;       // of all columns, -1, 0 or 1; null where all are 0
+  // Sets of columns of which the features on a path must be: set k is members[offsets[k]] to members[offsets[k + 1]].
+  std::span<const std::int64_t> interaction_offsets{}, interaction_members{};
+};
+
+struct GradientTree {
+  Tree tree;                         // leaf values are Newton steps on the patch
+  std::vector<double> split_values;  // the same for the rows of each split
+  std::vector<double> gains;         // of the splits: twice what the loss falls by on the patch, to second order
+};
+
+// The sums of a set of rows in one word: gradients above hessians above the number of rows. Derivatives are whole
+// numbers, as large as fit, so that sums are exact in any order and a sibling's are what is left of the parent's.
+struct Packing {
+  int count_bits, hessian_bits;
+  double gradient_unit, hessian_unit;
+
+  std::int64_t gradient(std::uint64_t sums) const { return static_cast<std::int64_t>(sums) >> (hessian_bits + count_bits); }
+  std::int64_t hessian(std::uint64_t sums) const {
+    return static_cast<std::int64_t>(sums >> count_bits & ((std::uint64_t{1} << hessian_bits) - 1));
+  }
+  std::int64_t count(std::uint64_t sums) const { return static_cast<std::int64_t>(sums & ((std::uint64_t{1} << count_bits) - 1)); }
+};
+
+// Keeps its memory from one tree to the next. Ties between splits go to numeric features, then to the feature that comes
+// first in the patch, then to the lower bin, then to missing values on the right.
+class GradientGrower {
+ public:
+  explicit GradientGrower(const GradientLimits& limits) : limits_(limits) {}
+
+  static constexpr std::int64_t max_rows = 1 << 22;
+
+  // `poll` is called now and then while it takes long, and may throw. Threads, if there are any, share large nodes, group
+  // by group.
+  GradientTree grow(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream, Threads* threads = nullptr,
+                    const std::function<void()>& poll = {});
+
+ private:
+  static constexpr int lanes = gradient_lanes;
+
+  // A feature of the minipatch, in terms of the bins that it has there. Codes of values are below n_bins, which stands
+  // for missing ones.
+  struct Feature {
+    std::int32_t place = -1;  // in the patch; -1: none, to fill up a group
+    std::int32_t column = -1;
+    bool is_categorical = false, has_missing = false;
+    int n_bins = 0, shift = 0, offset = 0;  // code c is in bin (c + offset) >> shift
+    std::int8_t monotonic = 0;
+  };
+  // Features side by side: their codes [row][lane], and sums of a node [bin][lane].
+  struct Group {
+    std::size_t codes, sums;  // where they begin, among all codes and among the sums of a node
+    int n_bins;               // of values, the most of any of its features
+    bool is_categorical, has_missing, has_monotonic;
+  };
+  struct Choice {
+    double gain = 0;  // 0: there is no split
+    std::int32_t feature = -1;  // its lane
+    int bin = 0;
+    bool missing_left = false, is_set = false;
+    CategorySet bins{};  // of a categorical feature, those that go left
+    bool sends_left(int code, int missing_bin) const {
+      if (code >= missing_bin) return missing_left;
+      return is_set ? holds(bins, static_cast<std::uint8_t>(code)) : code <= bin;
+    }
+  };
+  struct Node {
+    std::int32_t begin, end, depth;
+    std::int32_t left = -1, right = -1;  // nodes
+    std::int32_t slot = -1;              // where its histograms are; -1: nowhere
+    std::uint64_t sums;
+    double value;
+    // What monotonic features leave to the values of leaves.
+    double lowest = -std::numeric_limits<double>::infinity(), highest = std::numeric_limits<double>::infinity();
+    Choice choice{};
+    std::vector<std::uint64_t> open_sets{};  // a bit for each set of interactions that has all features on the path
+    std::int32_t size() const { return end - begin; }
+    bool is_bounded() const { return std::isfinite(lowest) || std::isfinite(highest); }
+  };
+
+  // Call work(group) for all groups, given how many rows it looks at.
+  template <class Work>
+  void for_groups(std::int64_t n_rows, Work work) {
+    constexpr std::int64_t min_shared_cells = 1 << 16;  // takes longer than to wake a thread
+    const std::int64_t n_groups = std::ssize(groups_);
+    const auto take = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t group = begin; group < end; ++group) work(static_cast<std::size_t>(group));
+    };
+    threads_ && n_rows * n_groups * lanes >= min_shared_cells ? threads_->for_ranges(n_groups, 1, take) : take(0, n_groups);
+  }
+
+  void lay_out(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream);
+  void gather(const BinnedColumns& columns, const GradientPatch& patch);
+  void pack(const GradientPatch& patch);
+  std::uint64_t total(std::int32_t begin, std::int32_t end) const;
+  Node& add_node(std::int32_t begin, std::int32_t end, std::int32_t depth, std::uint64_t sums);
+  std::int32_t index_of(const Node& node) const { return static_cast<std::int32_t>(&node - nodes_.data()); }
+
+  void open_sets(const GradientPatch& patch, Node& root);
+  void close_sets(Node& node, std::int32_t feature) const;
+  bool may_use(const Node& node, std::int32_t feature) const;
+  bool may_split(const Node& node) const;
+  void split(Node& parent, bool goes_on);
+  void bound(const Node& parent, Node& left, Node& right) const;
+  std::int32_t partition(const Node& node);
+
+  std::int32_t take_slot();
+  void give_back(Node& node);
+  std::uint64_t* histogram(const Node& node) { return sums_.data() + static_cast<std::size_t>(node.slot) * slot_size_; }
+  void add_rows(const Node& node);
+
+  void find_split(Node& node);
+  double gain_by_rounding(const Node& node) const;
+  bool search_side_by_side(const Node& node, std::size_t group, Choice& best);
+  void search_one_by_one(const Node& node, std::size_t group, Choice& best);
+  void search_bounded(const Node& node, std::size_t lane, Choice& best);
+  void search_categories(const Node& node, std::size_t lane, Choice& best);
+  void offer(const Node& node, std::uint64_t left, double extra_l2, const Choice& candidate, Choice& best) const;
+  double step(double gradient, double hessian) const;
+  double value_of(std::uint64_t sums) const;
+  double gain_of(const Node& node, std::uint64_t left, double extra_l2) const;
+
+  GradientTree finish() const;
+  Split make_split(const Node& node, std::vector<CategorySet>& sets) const;
+
+  GradientLimits limits_;
+  Threads* threads_ = nullptr;  // while a tree is grown
+  Packing packing_{};
+  std::int32_t n_rows_ = 0;
+  std::vector<Feature> features_;  // lane by lane; numeric ones first
+  std::vector<Group> groups_;
+  std::vector<std::uint8_t> codes_;
+  std::vector<std::uint64_t> packed_;         // derivatives of the patch's rows
+  std::vector<std::uint32_t> order_, right_;  // rows, those of a node contiguous
+  std::vector<std::uint64_t> sums_;           // histograms [slot][group][bin][lane]
+  std::size_t slot_size_ = 0;
+  std::vector<std::int32_t> free_slots_;
+  std::int32_t n_slots_ = 0;
+  std::vector<Node> nodes_;
+  std::vector<std::vector<std::int32_t>> sets_of_;  // of each lane: the sets of interactions that it is in; empty without any
+};
+
+// What the splits of a tree move the loss by, to first order, on rows whose sums of gradients are given leaf by leaf,
+// when nodes say what they said on the patch; feature by feature, in the order of `features`. Rows that the tree was not
+// grown on credit a split by chance with nothing, in the mean.
+std::vector<double> gradient_credits(const GradientTree& grown, std::span<const double> gradient_sums,
+                                     std::span<const std::int64_t> features);
+
+// The size that credits have by chance: the root of their summed variances, if the variance of gradients is the hessian, as
+// that of the log loss is where the model is right.
+double chance_of_credits(const GradientTree& grown, std::span<const double> hessian_sums);
+
+}  // namespace mpboost

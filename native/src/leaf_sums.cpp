@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+#include "mpboost/gradients.hpp"
+#include "sweep.hpp"
+
+namespace mpboost {
+namespace {
+
+using Pair [[gnu::vector_size(16)]] = double;  // gradient and hessian
+
+// Pairs of four rows, or of four outputs, at a time.
+template <class Add>
+[[gnu::always_inline]] inline void for_pairs(const float* gradients, const float* hessians, std::int64_t n, Add add) {
+  using Four [[gnu::vector_size(16)]] = float;
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    Four g, h;
+    __builtin_memcpy(&g, gradients + i, sizeof g);
+    __builtin_memcpy(&h, hessians + i, sizeof h);
+    const Four low = __builtin_shufflevector(g, h, 0, 4, 1, 5), high = __builtin_shufflevector(g, h, 2, 6, 3, 7);
+    add(i, __builtin_convertvector(__builtin_shufflevector(low, low, 0, 1), Pair));
+    add(i + 1, __builtin_convertvector(__builtin_shufflevector(low, low, 2, 3), Pair));
+    add(i + 2, __builtin_convertvector(__builtin_shufflevector(high, high, 0, 1), Pair));
+    add(i + 3, __builtin_convertvector(__builtin_shufflevector(high, high, 2, 3), Pair));
+  }
+  for (; i < n; ++i) add(i, Pair{gradients[i], hessians[i]});
+}
+
+// The sums of a chunk of rows. Rows of one leaf often follow one another, and each would wait for the sum of the one before:
+// with a single output, rows take turns in four sets of sums.
+class LeafSums {
+ public:
+  LeafSums(std::size_t n_leaves, std::int64_t n_outputs)
+      : n_outputs_(n_outputs), size_(n_leaves * static_cast<std::size_t>(n_outputs)), sums_(size_ * (n_outputs == 1 ? 4 : 1)) {}
+
+  void add(const std::uint16_t* leaves, const float* gradients, const float* hessians, std::int64_t n_rows) {
+    Pair* sums = sums_.data();
+    if (n_outputs_ == 1) {
+      for_pairs(gradients, hessians, n_rows, [=](std::int64_t i, Pair pair) { sums[4 * leaves[i] + i % 4] += pair; });
+      return;
+    }
+    for (std::int64_t row = 0; row < n_rows; ++row) {
+      Pair* of_leaf = sums + leaves[row] * n_outputs_;
+      for_pairs(gradients + row * n_outputs_, hessians + row * n_outputs_, n_outputs_,
+                [=](std::int64_t k, Pair pair) { of_leaf[k] += pair; });
+    }
+  }
+
+  // Add the sums to a total, and begin again.
+  void flush(Pair* total) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (n_outputs_ == 1)
+        total[i] += (sums_[4 * i] + sums_[4 * i + 1]) + (sums_[4 * i + 2] + sums_[4 * i + 3]);
+      else
+        total[i] += sums_[i];
+    }
+    std::ranges::fill(sums_, Pair{});
+  }
+
+  std::size_t size() const { return size_; }
+
+ private:
+  std::int64_t n_outputs_;
+  std::size_t size_;
+  std::vector<Pair> sums_;  // [leaf][set] or [leaf][output]
+};
+
+// Blocks that are added up together: the larger the tree, the more, so that the sums of all chunks take a few bytes per row.
+std::int64_t chunk_blocks(std::size_t n_sums) {
+  return 16'384 / block_rows * static_cast<std::int64_t>(1 + n_sums / 4096);
+}
+
+struct WeightedResidual {
+  float residual, weight;
+};
+
+// Halve the range that the quantile is in until it is found.
+double find_quantile(std::span<WeightedResidual> rows, double alpha) {
+  if (rows.empty()) return 0.0;
+  const auto weigh = [](std::span<const WeightedResidual> some) {
+    return std::accumulate(some.begin(), some.end(), 0.0, [](double sum, WeightedResidual row) { return sum + row.weight; });
+  };
+  const double target = alpha * weigh(rows);
+  double below = 0.0;
+  while (rows.size() > 1) {
+    const std::size_t half = rows.size() / 2;
+    std::ranges::nth_element(rows, rows.begin() + static_cast<std::ptrdiff_t>(half), {}, &WeightedResidual::residual);
+    const double weight = below + weigh(rows.first(half));
+    const bool is_lower = weight >= target;
+    if (!is_lower) below = weight;
+    rows = is_lower ? rows.first(half) : rows.subspan(half);
+  }
+  return rows[0].residual;
+}
+
+}  // namespace
+
+std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients, const float* hessians,
+                               std::int64_t n_outputs, std::uint16_t* leaves, Threads& threads) {
+  const std::size_t n_leaves = tree.n_leaves(), n_sums = n_leaves * static_cast<std::size_t>(n_outputs);
+  const std::int64_t length = chunk_blocks(n_sums), n_blocks = columns.n_blocks();
+  const std::int64_t n_chunks = (n_blocks + length - 1) / length;
+  std::vector<Pair> sums(n_sums * static_cast<std::size_t>(n_chunks));
+  threads.for_ranges(n_chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+    LeafFinder finder;
+    finder.bind(tree, columns);
+    LeafSums chunk_sums(n_leaves, n_outputs);
+    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
+      for (std::int64_t block = chunk * length; block < std::min(n_blocks, (chunk + 1) * length); ++block) {
+        const std::int64_t row = block * block_rows, n = std::min(block_rows, columns.n_rows() - row);
+        std::uint16_t found[block_rows];
+        finder.find(block, found);
+        std::copy_n(found, n, leaves + row);
+        chunk_sums.add(found, gradients + row * n_outputs, hessians + row * n_outputs, n);
+      }
+      chunk_sums.flush(sums.data() + static_cast<std::size_t>(chunk) * n_sums);
+    }
+  });
+  std::vector<double> total(2 * n_sums);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    for (std::size_t which = 0; which < 2; ++which) total[2 * (i % n_sums) + which] += sums[i][which];
+  return total;
+}
+
+std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* weights, const std::uint16_t* leaves, const float* gradients,
+                             const float* hessians, std::int64_t n_outputs, std::int64_t n_leaves) {
+  std::vector<double> sums(static_cast<std::size_t>(2 * n_outputs * n_leaves));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double weight = weights ? weights[i] : 1.0;
+    const std::int64_t row = rows[i];
+    double* sum = sums.data() + 2 * n_outputs * leaves[row];
+    for (std::int64_t k = 0; k < n_outputs; ++k) {
+      sum[2 * k] += weight * static_cast<double>(gradients[row * n_outputs + k]);
+      sum[2 * k + 1] += weight * static_cast<double>(hessians[row * n_outputs + k]);
+    }
+  }
+  return sums;
+}
+
+std::vector<double> leaf_quantiles(const std::uint16_t* leaves, const float* residuals, const float* weights,
+                                   std::int64_t n_rows, double alpha, std::int64_t n_leaves, Threads& threads) {
+  // Rows with weight, sorted by leaf: those of leaf k begin at ends[k], which moves on as they are put there.
+  std::vector<std::size_t> ends(static_cast<std::size_t>(n_leaves) + 1);
+  const auto weight_of = [=](std::int64_t i) { return weights ? weights[i] : 1.0f; };
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    if (residuals[i] != residuals[i]) throw std::invalid_argument("a residual is no number");
+    ends[leaves[i] + std::size_t{1}] += weight_of(i) > 0;
+  }
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<WeightedResidual> rows(ends.back());
+  for (std::int64_t i = 0; i < n_rows; ++i)
+    if (weight_of(i) > 0) rows[ends[leaves[i]]++] = {residuals[i], weight_of(i)};
+  std::vector<double> quantiles(static_cast<std::size_t>(n_leaves));
+  threads.for_ranges(n_leaves, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto leaf = static_cast<std::size_t>(begin); leaf < static_cast<std::size_t>(end); ++leaf) {
+      const std::size_t first = leaf ? ends[leaf - 1] : 0;
+      quantiles[leaf] = find_quantile(std::span(rows).subspan(first, ends[leaf] - first), alpha);
+    }
+  });
+  return quantiles;
+}
+
+}  // namespace mpboost
