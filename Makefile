@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices sanitize sanitize-threads clean
+.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient sanitize sanitize-threads clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -41,7 +41,7 @@ test: lint types  ## Lint, check types, run all tests: what CI runs.
 LOWEST := numpy==1.25.* scipy==1.11.* scikit-learn==1.6.0 narwhals==2.0.1 joblib==1.2.* rich==13.0.* \
   pandas==2.2.* polars==1.0.* pyarrow==14.*
 # Tests that use what such old frame libraries have not.
-NOT_LOWEST := benchmark_defaults benchmarks categorical_features data demo frames fuzz_inputs labels
+NOT_LOWEST := benchmark_defaults benchmark_gradient benchmarks categorical_features data demo frames fuzz_inputs labels
 test-lowest:  ## Run the tests with the oldest supported libraries; count scikit-learn's checks.
 	test -d .venv-lowest || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip --disable-pip-version-check --quiet install $(BUILD_TOOLS) $(LOWEST) pytest hypothesis
@@ -80,6 +80,9 @@ bench-defaults: $(VENV)/package.stamp  ## Measure our defaults beside those of o
 
 bench-choices: $(VENV)/package.stamp  ## Measure how each default was chosen.
 	$(BIN)/python -m benchmarks.choices
+
+bench-gradient: $(VENV)/package.stamp  ## Measure gradient boosting beside LightGBM, XGBoost, CatBoost: time, accuracy, prediction.
+	$(BIN)/python -m benchmarks.gradient all
 
 # The kernel tests against a build with the address and undefined-behaviour sanitizers.
 SANITIZED := build/sanitize

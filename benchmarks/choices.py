@@ -20,8 +20,8 @@ from benchmarks.contestants import Outcome
 from benchmarks.data import PROJECT, find_file
 from benchmarks.output import MarkdownTable, print_heading, print_line
 from benchmarks.sets import SETS
-from benchmarks.trials import Case, Trial, take_roots
-from mpboost import MPBoostClassifier
+from benchmarks.trials import Case, Trial, scale_rows, take_roots
+from mpboost import MPBoostClassifier, MPGradientBoostingClassifier
 
 #: Sets that are cheap, or made so by taking some of their rows.
 NAMES = (
@@ -29,6 +29,10 @@ NAMES = (
     *("dna, 2 or not", "spambase", "gas drift, < 3", "relathe", "hill-valley", "covertype, 1 or not", "letter"),
 )
 MAX_ROWS = 8000
+
+
+#: Fits of the defaults, by set and kind of choice.
+Defaults = dict[tuple[str, tuple[float, bool]], list[Outcome]]
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,18 @@ class Choice:
     default: str
     values: dict[str, Case]
     noise: float = 0.0
+    is_gradient: bool = False
+
+    @property
+    def kind(self) -> tuple[float, bool]:
+        """What fits of the defaults can be shared with."""
+        return self.noise, self.is_gradient
 
 
-def _vary(name: str, *values: Any, noise: float = 0.0) -> Choice:
-    default = MPBoostClassifier().get_params()[name]
-    return Choice(str(default), {str(value): {name: value} for value in values if value != default}, noise)
+def _vary(name: str, *values: Any, noise: float = 0.0, is_gradient: bool = False) -> Choice:
+    default = (MPGradientBoostingClassifier if is_gradient else MPBoostClassifier)().get_params()[name]
+    others = {str(value): {name: value} for value in values if value != default}
+    return Choice(str(default), others, noise, is_gradient)
 
 
 RATES = ("learning_rate", 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -68,6 +79,33 @@ CHOICES = {
     ),
     "n_estimators": _vary("n_estimators", 300, 1000),
 }
+#: The same for the gradient estimators.
+GRADIENT_CHOICES = {
+    "learning_rate": _vary("learning_rate", 0.03, 0.05, 0.1, 0.2, is_gradient=True),
+    "max_samples": Choice(
+        "auto", {f"{k} roots": functools.partial(scale_rows, k) for k in (10, 20, 80)}, is_gradient=True
+    ),
+    "max_features": _vary("max_features", 0.1, 0.2, 0.5, 1.0, is_gradient=True),
+    "max_leaf_nodes": _vary("max_leaf_nodes", 15, 31, 63, 127, is_gradient=True),
+    "min_samples_leaf": _vary("min_samples_leaf", 1, 5, 20, is_gradient=True),
+    "l2_regularization": _vary("l2_regularization", 0.0, 0.1, 1.0, 10.0, is_gradient=True),
+    "leaf_refit": _vary("leaf_refit", True, False, is_gradient=True),
+    "importance": _vary("importance", "out_of_patch", "gain", is_gradient=True),
+    "observation_exploration": _vary("observation_exploration", 0.0, 0.2, 0.5, 1.0, is_gradient=True),
+    "feature_exploration": _vary("feature_exploration", 0.0, 0.2, 0.5, 1.0, is_gradient=True),
+    "models": Choice(
+        "auto",
+        {
+            "1, a tenth": {"n_models": 1, "oop_size": 0.1},
+            "3, a tenth": {"n_models": 3, "oop_size": 0.1},
+            "5, a fifth": {"n_models": 5, "oop_size": 0.2},
+            "8, an eighth": {"n_models": 8, "oop_size": 0.125},
+        },
+        is_gradient=True,
+    ),
+    "n_iter_no_change": _vary("n_iter_no_change", 20, 50, 100, is_gradient=True),
+}
+CHOICES |= {f"gradient_{name}": choice for name, choice in GRADIENT_CHOICES.items()}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -87,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
             "in percent,\nand how many points other values are above it"
         )
         with Parallel(options.jobs) as workers:
-            defaults: dict[tuple[str, float], list[Outcome]] = {}
+            defaults: Defaults = {}
             for parameter in options.only:
                 show_choice(parameter, options.sets, Effort(n_seeds, n_rows, workers), defaults, options.output)
 
@@ -107,7 +145,7 @@ def show_choice(
     parameter: str,
     names: Sequence[str],
     effort: Effort,
-    defaults: dict[tuple[str, float], list[Outcome]],
+    defaults: Defaults,
     folder: Path,
 ) -> None:
     """Print a row for each set; keep the fits of the defaults, which all parameters share."""
@@ -117,13 +155,15 @@ def show_choice(
     table = MarkdownTable(folder / f"choices-{parameter}.md", ["set", f"{choice.default} (default)", *choice.values])
     scores, seconds = [], []
     for name in names:
-        cases = [*([] if (name, choice.noise) in defaults else [{}]), *choice.values.values()]
+        cases = [*([] if (name, choice.kind) in defaults else [{}]), *choice.values.values()]
         trials = [
-            Trial(name, seed, choice.noise, effort.n_rows, case) for case in cases for seed in range(effort.n_seeds)
+            Trial(name, seed, choice.noise, effort.n_rows, case, choice.is_gradient)
+            for case in cases
+            for seed in range(effort.n_seeds)
         ]
         outcomes = effort.workers(delayed(trial.run)() for trial in trials)
         fits = [outcomes[start : start + effort.n_seeds] for start in range(0, len(trials), effort.n_seeds)]
-        default = defaults.setdefault((name, choice.noise), fits[0])
+        default = defaults.setdefault((name, choice.kind), fits[0])
         fits = [default, *fits[-len(choice.values) :]]
         scores.append([np.mean([outcome.test_score for outcome in fit]) for fit in fits])
         seconds.append([np.mean([outcome.seconds for outcome in fit]) for fit in fits])

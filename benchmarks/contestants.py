@@ -1,22 +1,32 @@
 """Our defaults and their peers', one thread each, and what a fit of them comes to."""
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
-from threadpoolctl import threadpool_limits
 
 from benchmarks.data import Problem
-from benchmarks.measure import time_call
-from benchmarks.sets import REGRESSION, SETS
-from mpboost import MPBoostClassifier, MPBoostRegressor
+from benchmarks.peers import (
+    Entry,
+    Plan,
+    find_boosters,
+    find_categorical,
+    is_regression,
+    measure_fit,
+    measure_peer,
+)
+from mpboost import (
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+)
 
 
 @dataclass(frozen=True)
@@ -39,12 +49,29 @@ class Outcome:
 
 def fit_ours(problem: Problem, seed: int, **parameters: Any) -> Outcome:
     """Fit our defaults, but for some parameters."""
-    make = MPBoostRegressor if problem.name in REGRESSION else MPBoostClassifier
-    categorical = SETS[problem.name].categorical
-    if categorical:
-        parameters = {"categorical_features": categorical, **parameters}
-    model = make(**parameters, random_state=seed)
-    test_score, seconds = _measure(model, problem)
+    make = MPBoostRegressor if is_regression(problem) else MPBoostClassifier
+    return _fit(make, problem, random_state=seed, **parameters)
+
+
+def fit_gradient(problem: Problem, seed: int, **parameters: Any) -> Outcome:
+    """Fit the defaults of our gradient boosting, but for some parameters."""
+    return _fit(find_gradient_estimator(problem), problem, random_state=seed, **parameters)
+
+
+def find_gradient_estimator(problem: Problem) -> Callable[..., Any]:
+    """Find which of our gradient estimators a problem is for."""
+    return MPGradientBoostingRegressor if is_regression(problem) else MPGradientBoostingClassifier
+
+
+def tell_categories(problem: Problem) -> dict[str, Any]:
+    """Give the parameter that tells our estimators which columns are categorical, if any is."""
+    categorical = find_categorical(problem)
+    return {"categorical_features": categorical} if categorical else {}
+
+
+def _fit(make: Callable[..., Any], problem: Problem, **parameters: Any) -> Outcome:
+    model = make(**tell_categories(problem) | parameters)
+    test_score, seconds = measure_fit(Entry(model, problem.X_train, problem.X_test), problem, model.n_jobs or 1)
     return Outcome(
         test_score,
         seconds,
@@ -61,30 +88,18 @@ def fit_forest(problem: Problem, seed: int) -> Outcome:
     model: Any = RandomForestClassifier(random_state=seed, n_jobs=1)
     if np.isnan(problem.X_train).any() and not get_tags(model).input_tags.allow_nan:
         model = make_pipeline(SimpleImputer(strategy="median"), model)
-    return Outcome(*_measure(model, problem))
+    return Outcome(*measure_fit(Entry(model, problem.X_train, problem.X_test), problem))
 
 
-def fit_lightgbm(problem: Problem, seed: int) -> Outcome:
-    """Fit LightGBM's defaults."""
-    from lightgbm import LGBMClassifier
-
-    categorical = list(SETS[problem.name].categorical) or "auto"
-    model = LGBMClassifier(random_state=seed, n_jobs=1, verbosity=-1)
-    return Outcome(*_measure(model, problem, categorical_feature=categorical))
-
-
-def fit_hist_gradient_boosting(problem: Problem, seed: int) -> Outcome:
-    """Fit scikit-learn's histogram booster."""
-    categorical = list(SETS[problem.name].categorical) or None
-    return Outcome(
-        *_measure(HistGradientBoostingClassifier(categorical_features=categorical, random_state=seed), problem)
-    )
+def fit_booster(name: str, problem: Problem, seed: int) -> Outcome:
+    """Fit another gradient booster of 100 trees."""
+    return Outcome(*measure_peer(name, problem, Plan(seed=seed)))
 
 
 def find_peers() -> dict[str, Callable[[Problem, int], Outcome]]:
     """Find what is installed to compare with."""
-    peers = {"forest": fit_forest, "LightGBM": fit_lightgbm, "HistGradientBoosting": fit_hist_gradient_boosting}
-    return {name: fit for name, fit in peers.items() if name != "LightGBM" or find_spec("lightgbm")}
+    boosters = find_boosters(("LightGBM", "HistGradientBoosting"))
+    return {"forest": fit_forest, **{name: partial(fit_booster, name) for name in boosters}}
 
 
 def mean_of(outcomes: Iterable[Outcome], figure: str) -> float:
@@ -98,10 +113,3 @@ def format_score(outcomes: list[Outcome]) -> str:
     if not scores:
         return ""
     return f"{np.mean(scores):.2f}" + (f" ± {np.std(scores, ddof=1):.2f}" if len(scores) > 1 else "")
-
-
-def _measure(model: Any, problem: Problem, **fit_arguments: Any) -> tuple[float, float]:
-    with threadpool_limits(1):
-        fit = functools.partial(model.fit, problem.X_train, problem.y_train, **fit_arguments)
-        seconds = time_call(fit, n_calls=1)
-        return 100.0 * float(model.score(problem.X_test, problem.y_test)), seconds

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.contestants import Outcome, fit_ours
+from benchmarks.contestants import Outcome, fit_gradient, fit_ours
 from benchmarks.data import Problem
 from benchmarks.label_issues import flip
 from benchmarks.sets import hold_out, load_set, split
@@ -22,6 +22,12 @@ def take_roots(roots: int, problem: Problem) -> Parameters:
     return {"max_samples": min(int(roots * math.sqrt(n_rows)), n_rows // 2)}
 
 
+def scale_rows(roots: int, problem: Problem) -> Parameters:
+    """Draw so many times the square root of the rows, but at most all."""
+    n_rows = len(problem.y_train)
+    return {"max_samples": min(int(roots * math.sqrt(n_rows)), n_rows)}
+
+
 @dataclass(frozen=True)
 class Trial:
     """One fit."""
@@ -31,13 +37,15 @@ class Trial:
     noise: float
     n_rows: int
     case: Case
+    is_gradient: bool = False
 
     def run(self) -> Outcome:
         """Fit on rows of the training part; judge by others of it."""
         problem = _prepare(self.name, self.seed, self.n_rows)
         noisy = flip(problem.X_train, problem.y_train, self.noise, self.seed)
         parameters = self.case(problem) if callable(self.case) else self.case
-        return fit_ours(replace(problem, y_train=noisy.y), self.seed, **parameters)
+        fit = fit_gradient if self.is_gradient else fit_ours
+        return fit(replace(problem, y_train=noisy.y), self.seed, **parameters)
 
 
 @functools.cache
