@@ -49,18 +49,7 @@ def assemble_gradient_run(model: Any, problem: Problem, threads: _native.Threads
             f"There are no rows for an out-of-patch score to stop by (n_samples={n_samples}, "
             f"oop_size={model.oop_size!r}): choose another oop_size, give X_val and y_val, or set stopping=None."
         )
-    options = GradientTreeOptions(
-        learning_rate=model.learning_rate,
-        max_leaf_nodes=find_max_leaves(model.max_leaf_nodes, n_samples),
-        max_depth=model.max_depth,
-        min_samples_leaf=model.min_samples_leaf,
-        l2_regularization=model.l2_regularization,
-        leaf_refit=model.leaf_refit,
-        importance=model.importance,
-        is_categorical=problem.is_categorical,
-        constraints=make_constraints(model, problem, task.loss.n_outputs),
-        seed=seed,
-    )
+    options = _make_options(model, problem, task, seed)
     mapper = examples.table.fit_mapper(model.max_bins, seed, threads)
     learner = GradientTreeLearner(mapper, examples.table, task, options, threads)
     n_learned = n_samples - min(map(len, reserved))
@@ -85,6 +74,22 @@ def assemble_gradient_run(model: Any, problem: Problem, threads: _native.Threads
         ensemble=TreeEnsemble(mapper),
         validation=open_validation(problem, learner, task, threads),
         params=learning_params(model),
+    )
+
+
+def _make_options(model: Any, problem: Problem, task: GradientTask, seed: int) -> GradientTreeOptions:
+    """Say what trees are like."""
+    return GradientTreeOptions(
+        learning_rate=model.learning_rate,
+        max_leaf_nodes=find_max_leaves(model.max_leaf_nodes, problem.examples.table.n_rows),
+        max_depth=model.max_depth,
+        min_samples_leaf=model.min_samples_leaf,
+        l2_regularization=model.l2_regularization,
+        leaf_refit=model.leaf_refit,
+        importance=model.importance,
+        is_categorical=problem.is_categorical,
+        constraints=make_constraints(model, problem, task.loss.n_outputs),
+        seed=seed,
     )
 
 
