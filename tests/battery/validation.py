@@ -69,8 +69,10 @@ class ValidationBattery:
         curve = -model.validation_losses_ if stops_by_loss else model.validation_scores_
         assert model.n_iter_ == len(curve) < 500
         assert model.stop_reason_ == f"no better validation {'loss' if stops_by_loss else 'score'} for 20 iterations"
-        means = [math.fsum(curve[t - 4 : t]) / 4 for t in range(10, len(curve) + 1)]  # a fifth of 20 scores
-        assert model.best_iteration_ == 10 + np.argmax(means)
+        # Of 20: the mean of a fifth, from half on; of losses that of a twentieth, from the first on.
+        window, first = (1, 1) if stops_by_loss else (4, 10)
+        means = [math.fsum(curve[t - window : t]) / window for t in range(first, len(curve) + 1)]
+        assert model.best_iteration_ == first + np.argmax(means)
         assert model.n_iter_ == model.best_iteration_ + 20
         assert model.validation_score_ == model.validation_scores_[model.best_iteration_ - 1] == model.score(X, y)
         assert len(self.subject.run_stages(model, X)) == model.best_iteration_
