@@ -18,7 +18,7 @@ from mpboost.tables import Table
 GradientImportance = Literal["out_of_patch", "gain"]
 
 #: Bins of a numeric feature that a tree tells apart: neighbours are merged, others in each tree, so that no threshold
-#: is out of reach. A quarter of 255 is four times as fast and, with some hundred trees, as good: docs/gradient.md.
+#: is out of reach. A quarter of 255 is about twice as fast and, with some hundred trees, as good: docs/gradient.md.
 TREE_BINS = 64
 
 
