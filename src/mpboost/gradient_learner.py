@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.columns import make_binned_data, read_splits
+from mpboost.columns import read_splits
 from mpboost.constraints import Constraints
 from mpboost.gradient_task import GradientTask, Slopes
-from mpboost.learners import Judge, TrainedLearner, TreeJudge
+from mpboost.learners import BinnedLearner, TrainedLearner
 from mpboost.losses import Floats
 from mpboost.sampling import Draw, to_shares
 from mpboost.tables import Table
@@ -46,7 +46,7 @@ class GradientTreeOptions:
     seed: int
 
 
-class GradientTreeLearner:
+class GradientTreeLearner(BinnedLearner):
     """Trees on binned columns that step down the slope of a loss."""
 
     def __init__(
@@ -57,8 +57,7 @@ class GradientTreeLearner:
         options: GradientTreeOptions,
         threads: _native.Threads,
     ):
-        self._mapper = mapper
-        self._data = make_binned_data(table.bin(mapper, threads))
+        super().__init__(mapper, table, task.outputs, threads)
         self._task = task
         self._options = options
         self._leaves = np.empty(table.n_rows, dtype=np.uint16)
@@ -124,14 +123,6 @@ class GradientTreeLearner:
         credits = grown.credit(np.ascontiguousarray(gradients), places)
         chance = grown.chance(np.maximum(unseen[..., 1].sum(axis=1), 0.0))
         return credits / chance if chance > 0 else np.zeros(len(places)), credits
-
-    def has_table(self, table: Table, threads: _native.Threads) -> bool:
-        """Tell whether the table has the same bins."""
-        return self._data.equals(make_binned_data(table.bin(self._mapper, threads)))
-
-    def open(self, table: Table, threads: _native.Threads) -> Judge:
-        """Bin another table."""
-        return TreeJudge(make_binned_data(table.bin(self._mapper, threads)), self._task.outputs)
 
 
 def _add_gains(grown: _native.GradientTree, places: NDArray[np.int64]) -> Floats:

@@ -82,7 +82,24 @@ class TreeOptions:
     seed: int
 
 
-class TreeLearner:
+class BinnedLearner:
+    """Base of the learners that see a table by its bins."""
+
+    def __init__(self, mapper: _native.BinMapper, table: Table, outputs: Outputs, threads: _native.Threads):
+        self._mapper = mapper
+        self._data = make_binned_data(table.bin(mapper, threads))
+        self._outputs = outputs
+
+    def has_table(self, table: Table, threads: _native.Threads) -> bool:
+        """Tell whether the table has the same bins."""
+        return self._data.equals(make_binned_data(table.bin(self._mapper, threads)))
+
+    def open(self, table: Table, threads: _native.Threads) -> Judge:
+        """Bin another table."""
+        return TreeJudge(make_binned_data(table.bin(self._mapper, threads)), self._outputs)
+
+
+class TreeLearner(BinnedLearner):
     """Native decision trees on binned columns."""
 
     def __init__(
@@ -93,9 +110,7 @@ class TreeLearner:
         options: TreeOptions,
         threads: _native.Threads,
     ):
-        self._mapper = mapper
-        self._data = make_binned_data(table.bin(mapper, threads))
-        self._outputs = outputs
+        super().__init__(mapper, table, outputs, threads)
         self._options = options
         self._grower = outputs.make_grower(options.max_depth or 0, options.min_samples_leaf)
         self._out = outputs.make_output(table.n_rows)
@@ -122,14 +137,6 @@ class TreeLearner:
         elif len(draw.unseen):  # else on the minipatch itself, where credit is the decrease of impurity
             importances = balance(_native.unseen_importances(tree, *patch, draw.unseen, weights))
         return TrainedLearner(self._data.rename(tree, features), self._out, importances)
-
-    def has_table(self, table: Table, threads: _native.Threads) -> bool:
-        """Tell whether the table has the same bins."""
-        return self._data.equals(make_binned_data(table.bin(self._mapper, threads)))
-
-    def open(self, table: Table, threads: _native.Threads) -> Judge:
-        """Bin another table."""
-        return TreeJudge(make_binned_data(table.bin(self._mapper, threads)), self._outputs)
 
 
 class TreeJudge:
