@@ -1,34 +1,32 @@
 """What tests share: real data sets, where they are at hand, and one profile for property tests."""
 
-import os
 import signal
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
+from real_data import load_data
 from sklearn.datasets import load_breast_cancer
 
 from mpboost import _native
 
-PROJECT = Path(__file__).resolve().parents[1]
-
-pytest.register_assert_rewrite("battery", "helpers")
+pytest.register_assert_rewrite("battery", "helpers", "pictures")
 
 # The same examples on every run and on any machine, however slow.
 settings.register_profile("mpboost", deadline=None, derandomize=True, database=None)
 settings.load_profile("mpboost")
 
 
-def load_data(name: str) -> dict[str, NDArray]:
-    """Load the arrays of a data set of the folder MPBOOST_DATA, or skip the test that needs them."""
-    folder = Path(os.environ.get("MPBOOST_DATA", PROJECT / "../shared/data"))
-    path = folder / f"{name}.npz"
-    if not path.exists():
-        pytest.skip(f"needs {name}.npz in {folder.resolve()}: set MPBOOST_DATA to the folder of data sets")
-    with np.load(path, allow_pickle=False) as file:
-        return {key: file[key] for key in file.files}
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch, tmp_path_factory):
+    """Keep the benchmarks from OpenML, and from what they once fetched from it."""
+
+    def refuse(**_):
+        raise OSError("tests stay off the network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
+    monkeypatch.setenv("MPBOOST_CACHE", str(tmp_path_factory.getbasetemp() / "no-cache"))
 
 
 @pytest.fixture(scope="session")

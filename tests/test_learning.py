@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from conftest import load_data
 from oracle import WEIGHTINGS
+from real_data import load_data
 from sklearn.datasets import make_classification
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.metrics import log_loss

@@ -70,7 +70,8 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
 
         boost(run, callbacks, threads)
 
-        self._publish(describe(run) | {"_run": run if self.warm_start else None})
+        # A name for the target that someone noted is that of the last fit's.
+        self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
         warn_if_interrupted(run)
         return self
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.callbacks import Callback
 from mpboost.ensemble import Ensemble
+from mpboost.history import MOMENTS, History, Moment, make_history, take_moment
 from mpboost.interrupts import Interrupts
 from mpboost.learners import Learner, TrainedLearner
 from mpboost.sampling import FeatureSampler, RowSampler, probabilities_from_logs
@@ -63,6 +64,8 @@ class BoostingRun:
         Training, out-of-patch and validation score after each iteration; the last one is empty without such data.
     rows, features : int64 arrays
         The last minipatch.
+    moments : dict of int to Moment
+        What is kept of how the run went, by iteration.
     stop_reason : str
         Why the run ended; empty while it goes on.
     params : dict
@@ -84,6 +87,7 @@ class BoostingRun:
     validation_scores: list[float] = field(default_factory=list)
     rows: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     features: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    moments: dict[int, Moment] = field(default_factory=dict)
     stop_reason: str = ""
     params: dict[str, Any] = field(default_factory=dict)
 
@@ -122,6 +126,19 @@ class BoostingRun:
         # Views of arrays that the next iteration will change.
         return Snapshot(self.task.state, self.feature_sampler.probabilities, self._importance_sums)
 
+    def make_history(self) -> History:
+        """Tell how the run went so far; the best moment and the last are no part of a run that goes on."""
+        moments = dict(self.moments)
+        if self.iteration not in moments:
+            moments[self.iteration] = self._take_moment()
+        if self.best_iteration not in moments:
+            best = probabilities_from_logs(self.task.weigh(self.best.task))
+            moments[self.best_iteration] = take_moment(best, self.best.feature_probabilities)
+        return make_history(moments)
+
+    def _take_moment(self) -> Moment:
+        return take_moment(self.task.find_weights(), self.feature_sampler.probabilities)
+
     def stop(self, reason: str) -> None:
         """End the run after this iteration; the first reason counts."""
         self.stop_reason = self.stop_reason or reason
@@ -147,6 +164,8 @@ class BoostingRun:
         self._importance_sums[C] += h.importances if h.credits is None else h.credits
         if self.validation is not None:
             self.validation_scores.append(self.validation.score(h.model, threads))
+        if t in MOMENTS:
+            self.moments[t] = self._take_moment()
         if self.stopping.halts(t, self.task.oop_quality if self.validation is None else self.validation.qualities[-1]):
             self.stop(self.stopping.reason)
         if t >= self.n_estimators:

@@ -243,6 +243,11 @@ class ColourTask(ManyClassTask):
             threads,
         )
 
+    def find_weights(self) -> NDArray[np.float64]:
+        """Give the weights whatever the colours, which those of a draw depend on."""
+        log_weights = self.weigh(self.state)
+        return np.asarray(np.exp(log_weights - log_weights.max()))
+
     def _refresh(self, threads: _native.Threads) -> None:
         """Leave the weights alone: the next colours change them."""
 

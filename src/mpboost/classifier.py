@@ -142,6 +142,8 @@ class MPBoostClassifier(VotingBooster):
         q: where the useful features are.
     feature_importances_ : array of shape (n_features_in_,)
         Mean importance over the learners; they sum to 1.
+    history_ : History
+        How p and q developed, at some thirty iterations; see ``mpboost.history.History``.
     is_categorical_ : bool array of shape (n_features_in_,)
         Which features are categorical, if any is.
     categories_ : list

@@ -294,11 +294,11 @@ class Lists:
 
 
 class State:
-    """An object, by the dict that pickle would be given of it: a kind for each of its entries."""
+    """An object, by the dict that pickle would be given of it: a field for each of its entries, None if optional."""
 
-    def __init__(self, cls: type[Any], **kinds: Kind):
+    def __init__(self, cls: type[Any], *fields: Field):
         self.cls = cls
-        self.kinds = kinds
+        self.fields = fields
 
     def write(self, parts: Parts, name: str, value: Any) -> None:
         """Add a value to the parts."""
@@ -308,12 +308,16 @@ class State:
                 "pickle, if all who load it trust you, or skops."
             )
         state = value.__getstate__()
-        for key, kind in self.kinds.items():
-            kind.write(parts, f"{name}.{key}", state[key])
+        for each in self.fields:
+            if state[each.attribute] is not None or not each.optional:
+                each.kind.write(parts, f"{name}.{each.name}", state[each.attribute])
 
     def read(self, parts: Parts, name: str) -> Any:
         """Take a value out of the parts, or refuse it."""
-        state = {key: kind.read(parts, f"{name}.{key}") for key, kind in self.kinds.items()}
+        state = dict.fromkeys(each.attribute for each in self.fields)
+        for each in self.fields:
+            if parts.has(f"{name}.{each.name}") or not each.optional:
+                state[each.attribute] = each.kind.read(parts, f"{name}.{each.name}")
         value = object.__new__(self.cls)
         try:
             if hasattr(value, "__setstate__"):

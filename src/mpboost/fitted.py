@@ -34,6 +34,7 @@ def describe_fit(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> d
         "observation_probabilities_": problem.spread(probabilities_from_logs(task.weigh(best.task)), 0.0),
         "feature_probabilities_": best.feature_probabilities.copy(),
         "feature_importances_": to_shares(best.importance_sums),
+        "history_": run.make_history(),
         "_ensemble": run.ensemble.first(n_learners),
         **known,
     }

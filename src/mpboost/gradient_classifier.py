@@ -135,8 +135,7 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
     baseline_ : array of shape (n_outputs,)
         Raw prediction before the first tree.
     oop_score_ : float
-        Accuracy of the model on rows that it never learned from: an estimate of that on new data; NaN if there are
-        none.
+        Accuracy of the model on rows that it never learned from, as an estimate for new data; NaN if there are none.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training accuracy after each iteration.
     oop_losses_ : array of shape (n_iter_,)
@@ -156,6 +155,8 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
         q: where the useful features are.
     feature_importances_ : array of shape (n_features_in_,)
         Mean importance over the trees; they sum to 1.
+    history_ : History
+        How p and q developed, at some thirty iterations; see ``mpboost.history.History``.
     is_categorical_ : bool array of shape (n_features_in_,)
         Which features are categorical, if any is.
     categories_ : list

@@ -154,6 +154,8 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
         q: where the useful features are.
     feature_importances_ : array of shape (n_features_in_,)
         Mean importance over the trees; they sum to 1.
+    history_ : History
+        How p and q developed, at some thirty iterations; see ``mpboost.history.History``.
     is_categorical_ : bool array of shape (n_features_in_,)
         Which features are categorical, if any is.
     categories_ : list

@@ -177,8 +177,12 @@ class GradientTask:
     @property
     def log_weights(self) -> Floats:
         """Logarithms of the sizes of gradients, over all models."""
+        return np.log(self.find_weights())
+
+    def find_weights(self) -> Floats:
+        """Give the sizes of gradients, over all models."""
         sizes = sum(find_sizes(predictor.gradients) for predictor in self.predictors)
-        return np.log(np.maximum(sizes, np.finfo(np.float64).tiny))
+        return np.maximum(sizes, np.finfo(np.float64).tiny)
 
     def pose(self, iteration: int, threads: _native.Threads) -> Slopes:
         """Give the derivatives of the model whose turn it is; of many classes draw which half to tell from the rest."""

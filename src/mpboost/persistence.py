@@ -40,6 +40,7 @@ from mpboost.fields import (
 )
 from mpboost.gradient_classifier import MPGradientBoostingClassifier
 from mpboost.gradient_regressor import MPGradientBoostingRegressor
+from mpboost.history import History
 from mpboost.losses import VALUE_LOSSES
 from mpboost.outputs import ClassVotes
 from mpboost.parameters import MAX_LEARNING_RATE
@@ -47,6 +48,10 @@ from mpboost.regressor import MPBoostRegressor
 
 AT_MOST_ONE = Rule(lambda values: np.all(values <= ONE), "must be at most 1")
 AT_MOST_ONE_OR_NAN = Rule(lambda values: not np.any(values > ONE), "must be at most 1, or NaN")
+AT_LEAST_ONE = Rule(lambda values: np.all((values * ONE >= 1) & np.isfinite(values)), "must be finite, at least 1")
+ASCENDING_FROM_ONE = Rule(
+    lambda values: len(values) and values[0] == 1 and np.all(values[1:] > values[:-1]), "must ascend from 1"
+)
 PERMUTATION = Rule(lambda ranks: np.array_equal(np.sort(ranks), np.arange(len(ranks))), "must be a permutation")
 SIGNS = Rule(lambda values: np.all((values == 1) | (values == -1)), "must be -1 or 1")
 LEARNING_RATE = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be positive, at most {MAX_LEARNING_RATE:g}")
@@ -56,13 +61,14 @@ PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"m
 #: Numbers whose sum, over any number of trees, is a number.
 SUMMABLE = Rule(lambda values: np.all(np.abs(values) <= 1e200), "must be at most 1e+200 in size")
 
-#: Attributes that all fits leave, in an order in which sizes are stated before they limit others.
+#: Attributes about the table, in an order in which sizes are stated before they limit others.
 FEATURES = (
     Field("n_features_in_", Scalar(int, size="n_features")),
     Field("feature_names_in_", Strings("n_features"), optional=True),
     Field("is_categorical_", Array("bool", "n_features"), optional=True),
     Field("categories_", Lists("n_features"), optional=True),
     Field("has_other_category_", Array("bool", "n_features"), optional=True),
+    Field("target_name_", Scalar(str), optional=True),  # noted by the command line
 )
 
 
@@ -70,13 +76,23 @@ def describe_trees(leaf_values: Kind) -> State:
     """Describe an ensemble of trees; their leaf values have a second axis where trees have more than one output."""
     return State(
         TreeEnsemble,
-        edges=Array("float64", "n_edges"),
-        edge_offsets=Array("int64", "n_features+1"),
-        splits=Array("uint8", "n_split_bytes"),
-        category_sets=Array("uint8", "n_category_bytes"),
-        leaf_values=leaf_values,
-        split_offsets=Array("int64", "n_trees+1"),
+        Field("edges", Array("float64", "n_edges")),
+        Field("edge_offsets", Array("int64", "n_features+1")),
+        Field("splits", Array("uint8", "n_split_bytes")),
+        Field("category_sets", Array("uint8", "n_category_bytes")),
+        Field("leaf_values", leaf_values),
+        Field("split_offsets", Array("int64", "n_trees+1")),
     )
+
+
+#: Files before format 2 have none.
+HISTORY = State(
+    History,
+    Field("iterations", Array("int64", "n_moments", rule=ASCENDING_FROM_ONE)),
+    Field("effective_observations", Array("float64", "n_moments", rule=AT_LEAST_ONE)),
+    Field("effective_features", Array("float64", "n_moments", rule=AT_LEAST_ONE)),
+    Field("feature_probabilities", Array("float32", "n_moments", "n_features", rule=SHARE), optional=True),
+)
 
 
 def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: Kind) -> tuple[Field, ...]:
@@ -95,6 +111,7 @@ def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: Kind) -> 
         Field("max_features_", Scalar(int, size="n_patch_features", at_most="n_features")),
         Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
         Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
+        Field("history_", HISTORY, optional=True),
         Field("_ensemble", describe_trees(leaf_values)),
     )
 
@@ -116,7 +133,7 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         Field("classes_", Labels("n_classes")),
         *_list_run_fields(SCORE, SHARE, Array("float64", "n_leaves", rule=FINITE)),
         Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
-        Field("_calibration", State(VoteCalibration, slopes=Array("float64", "n_classes"))),
+        Field("_calibration", State(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
         Field("learning_rate_", Scalar(float, rule=LEARNING_RATE)),

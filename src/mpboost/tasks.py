@@ -62,6 +62,9 @@ class Task(Protocol):
     def update(self, outputs: Any, rows: NDArray[np.int64], threads: _native.Threads) -> None:
         """Add a learner's outputs, given the rows that it was trained on; refresh weights and scores."""
 
+    def find_weights(self) -> NDArray[np.float64]:
+        """Give the weights that p is made of, up to a factor, in an array of their own."""
+
     def weigh(self, state: State) -> NDArray[np.float64]:
         """Give the logarithms of the weights that the rows have in some state."""
 
@@ -83,12 +86,18 @@ class StopsByScore:
     """Of tasks that are learned as long as their score gets better, which learners that never saw a row vote on."""
 
     labels: NDArray[Any]
+    log_weights: NDArray[np.float64]
     oop_score: float
 
     @property
     def oop_quality(self) -> float:
         """What training stops by: the out-of-patch score."""
         return self.oop_score
+
+    def find_weights(self) -> NDArray[np.float64]:
+        """Give the weights that p is made of, up to a factor, in an array of their own."""
+        weights = self.log_weights - self.log_weights.max()
+        return np.exp(weights, out=weights)
 
     def find_quality(
         self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: NDArray[np.float64] | None

@@ -1,0 +1,90 @@
+"""How a run went: the effective numbers of observations and features, and q, at a few moments."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Iterations after which a run is looked at: eight for each power of ten, so that there is little to do and to keep.
+MOMENTS = frozenset(round(10 ** (k / 8)) for k in range(73))
+#: With more features q is not kept: that would be more than four million numbers.
+MAX_FEATURES = 100_000
+
+
+class Moment(NamedTuple):
+    """What is kept of a moment."""
+
+    effective_observations: float
+    effective_features: float
+    feature_probabilities: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """How a fit went, at some thirty moments: eight for each power of ten iterations, the best one and the last.
+
+    An effective number is how many there would be if all were as probable: all of them if a distribution is uniform,
+    1 if a single one has all.
+
+    Attributes
+    ----------
+    iterations : int64 array of shape (n_moments,)
+        The moments, ascending from 1 to ``n_iter_``; one of them is ``best_iteration_``.
+    effective_observations : float64 array of shape (n_moments,)
+        1 / sum(p²).
+    effective_features : float64 array of shape (n_moments,)
+        1 / sum(q²).
+    feature_probabilities : float32 array of shape (n_moments, n_features), or None
+        q; None with more than 100 000 features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mpboost import MPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> history = MPBoostClassifier(n_estimators=15, stopping=None, random_state=0).fit(X, y).history_
+    >>> history.iterations
+    array([ 1,  2,  3,  4,  6,  7, 10, 13, 15])
+    >>> history.feature_probabilities.shape
+    (9, 30)
+    """
+
+    iterations: NDArray[np.int64]
+    effective_observations: NDArray[np.float64]
+    effective_features: NDArray[np.float64]
+    feature_probabilities: NDArray[np.float32] | None
+
+
+def take_moment(weights: NDArray[np.float64], q: NDArray[np.float64]) -> Moment:
+    """Note what is kept of the weights that p is made of, up to a factor, and of q; the weights are overwritten.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_moment(np.array([3.0, 3.0, 0.0]), np.array([1.0, 0.0]))[:2]
+    (2.0, 1.0)
+    """
+    path = q.astype(np.float32) if len(q) <= MAX_FEATURES else None
+    return Moment(_count_effective(weights), _count_effective(q.copy()), path)
+
+
+def _count_effective(weights: NDArray[np.float64]) -> float:
+    # In place: for many rows, fresh memory takes as long as the sums. No dot product: it may depend on threads.
+    weights /= weights.max()  # or squares could vanish
+    total = weights.sum()
+    weights *= weights
+    return float(total**2 / weights.sum())
+
+
+def make_history(moments: Mapping[int, Moment]) -> History:
+    """Put moments, by their iterations, in order."""
+    iterations = sorted(moments)
+    observations, features, paths = zip(*(moments[t] for t in iterations), strict=True)
+    return History(
+        np.array(iterations, dtype=np.int64),
+        np.array(observations),
+        np.array(features),
+        None if paths[0] is None else np.array(paths),
+    )

@@ -1,0 +1,21 @@
+"""Pictures of a fitted model, in the manner of scikit-learn's displays; they need matplotlib."""
+
+from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
+from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay
+from mpboost.inspection.observations import ObservationsDisplay
+from mpboost.inspection.oop_calibration import OOPCalibrationDisplay
+from mpboost.inspection.oop_confusion import OOPConfusionDisplay
+from mpboost.inspection.oop_residuals import OOPResidualsDisplay
+from mpboost.inspection.score_bands import ScoreBandsDisplay
+from mpboost.inspection.score_curves import ScoreCurvesDisplay
+
+__all__ = [
+    "EffectiveNumbersDisplay",
+    "FeatureProbabilitiesDisplay",
+    "OOPCalibrationDisplay",
+    "OOPConfusionDisplay",
+    "OOPResidualsDisplay",
+    "ObservationsDisplay",
+    "ScoreBandsDisplay",
+    "ScoreCurvesDisplay",
+]

@@ -1,0 +1,85 @@
+"""What displays have in common: matplotlib, where it is needed; colours and lines; checks of what is drawn."""
+
+from collections.abc import Sequence
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from mpboost.base import MinipatchBooster
+from mpboost.history import History
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Colours of Okabe and Ito that show on white paper and that people with any colour vision tell apart.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#555555")
+#: So that lines and points are told apart without colours, too.
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+
+
+def load_pyplot() -> Any:
+    """Import matplotlib.pyplot, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Displays need matplotlib: pip install 'mpboost[plot]'.") from error
+    return plt
+
+
+def make_axes(n_axes: int = 1, size: tuple[float, float] = (7.0, 4.2), n_rows: int = 1) -> NDArray[Any]:
+    """Make a figure of so many inches, and axes side by side, if need be in several rows; those left over are empty."""
+    n_columns = -(-n_axes // n_rows)
+    _, axes = load_pyplot().subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False)
+    for unused in axes.flat[n_axes:]:
+        unused.set_axis_off()
+    return np.asarray(axes.flat[:n_axes])
+
+
+def check_model(model: Any) -> None:
+    """Refuse what is no fitted model of ours."""
+    if not isinstance(model, MinipatchBooster):
+        raise TypeError(
+            f"Displays show a model of mpboost, not {type(model).__name__}; of a pipeline or a search, pass the model "
+            "inside."
+        )
+    check_is_fitted(model)
+
+
+def read_history(model: Any) -> History:
+    """Read how the fit of a model went, or say why it is not known."""
+    check_model(model)
+    if not hasattr(model, "history_"):
+        raise ValueError("This model has no history_: it comes from a file of an older version. Fit it again.")
+    history: History = model.history_
+    return history
+
+
+def check_image_shape(image_shape: Sequence[int], n_features: int) -> tuple[int, int]:
+    """Refuse a shape that has not one pixel for each feature."""
+    shape = tuple(image_shape)
+    if len(shape) != 2 or min(shape) < 1 or shape[0] * shape[1] != n_features:
+        raise ValueError(f"image_shape={shape} must be two numbers whose product is the {n_features} features.")
+    return shape[0], shape[1]
+
+
+def pick_styles(n_lines: int) -> list[dict[str, Any]]:
+    """Pick colours and dashes for so many lines: any two differ, the first few in both."""
+    pairs = zip(cycle(COLOURS), cycle(LINES), strict=False)
+    return [{"color": colour, "linestyle": line} for colour, line in islice(pairs, n_lines)]
+
+
+def shorten(label: Any, length: int) -> str:
+    """Write a label in at most so many characters."""
+    text = str(label)
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def tidy(axes: "Axes") -> None:
+    """Leave out what is not needed."""
+    axes.grid(alpha=0.3)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)

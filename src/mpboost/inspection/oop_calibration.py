@@ -1,0 +1,179 @@
+"""Whether probabilities can be believed."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mpboost.inspection.drawing import COLOURS, make_axes, tidy
+from mpboost.inspection.out_of_patch import judge_classes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Of a normal distribution, 95 % lies within so many standard deviations.
+Z = 1.96
+
+
+class OOPCalibrationDisplay:
+    """How often what had some probability came true, for training rows as judged by learners that never saw them.
+
+    Make one by ``from_estimator``. On the diagonal probabilities are what they say. Bars are 95 % confidence intervals
+    (Wilson's); above, how many rows had such probabilities. The few slopes of the calibration of votes were fitted to
+    the same rows, which is all that could flatter it.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_rows,)
+        Of an event, for each row.
+    outcomes : bool array of shape (n_rows,)
+        Whether it came true.
+    n_bins : int, default=10
+        Probabilities are grouped into so many bins of the same width.
+    event_name, outcome_name : str, default="event", "share of rows where it came true"
+        What the probabilities and the outcomes are of.
+
+    Attributes
+    ----------
+    counts : int array of shape (n_bins,)
+        Rows in each bin.
+    mean_probabilities, shares : float64 arrays of shape (n_bins,)
+        Mean probability, and how often it came true, in each bin; NaN where there are no rows.
+    calibration_error : float
+        Mean distance of the two, over the rows.
+    n_rows : int
+        Rows that were judged.
+    ax_, figure_ : Axes, Figure
+        Where it is drawn.
+    counts_ax_ : Axes
+        Where the numbers of rows are, above.
+    line_ : ErrorbarContainer
+        The curve.
+    bars_ : BarContainer
+        The numbers of rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mpboost import MPBoostClassifier, OOPCalibrationDisplay
+    >>> model = MPBoostClassifier(n_estimators=100, random_state=0).fit(*load_breast_cancer(return_X_y=True))
+    >>> display = OOPCalibrationDisplay.from_estimator(model)
+    >>> display.calibration_error < 0.1
+    True
+    """
+
+    def __init__(
+        self,
+        probabilities: ArrayLike,
+        outcomes: ArrayLike,
+        *,
+        n_bins: int = 10,
+        event_name: str = "event",
+        outcome_name: str = "share of rows where it came true",
+    ):
+        p, is_true = np.asarray(probabilities, dtype=np.float64), np.asarray(outcomes, dtype=bool)
+        if p.ndim != 1 or p.shape != is_true.shape or not len(p) or not np.all((p >= 0) & (p <= 1)):
+            raise ValueError("probabilities must be numbers between 0 and 1, at least one, and outcomes as many.")
+        if n_bins < 1:
+            raise ValueError(f"n_bins={n_bins} must be at least 1.")
+        bins = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
+        self.n_rows = len(p)
+        self.counts = np.bincount(bins, minlength=n_bins)
+        with np.errstate(invalid="ignore"):  # bins without rows
+            self.mean_probabilities = np.bincount(bins, p, n_bins) / self.counts
+            self.shares = np.bincount(bins, is_true, n_bins) / self.counts
+        distances = np.abs(self.shares - self.mean_probabilities)
+        self.calibration_error = float(np.nansum(self.counts * distances) / self.n_rows)
+        self.event_name = event_name
+        self.outcome_name = outcome_name
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, pos_label: Any = None, n_bins: int = 10, ax: "Axes | None" = None) -> Self:
+        """Draw the calibration of a fitted classifier; no data are needed.
+
+        Parameters
+        ----------
+        model : MPBoostClassifier or MPGradientBoostingClassifier
+            A fitted model. Gradient models judge the rows that they reserved.
+        pos_label : label, default=None
+            The class whose probability is looked at. None takes the second of two classes; of more, whichever class is
+            predicted for a row.
+        n_bins : int, default=10
+            Probabilities are grouped into so many bins of the same width.
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : OOPCalibrationDisplay
+            Drawn.
+        """
+        judged = judge_classes(model, cls.__name__)
+        if pos_label is None and len(model.classes_) > 2:
+            probabilities, outcomes = judged.shares.max(axis=1), judged.predicted == judged.targets
+            names = "the predicted class", "share of rows where it is right"
+        else:
+            code = 1 if pos_label is None else _find_code(model.classes_, pos_label)
+            probabilities, outcomes = judged.shares[:, code], judged.targets == code
+            names = f"class {model.classes_[code]}", f"share of rows of class {model.classes_[code]}"
+        display = cls(probabilities, outcomes, n_bins=n_bins, event_name=names[0], outcome_name=names[1])
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: "Axes | None" = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : OOPCalibrationDisplay
+            Itself.
+        """
+        axes = make_axes(size=(5.4, 6.4))[0] if ax is None else ax
+        axes.plot([0, 1], [0, 1], color="black", linestyle="--", linewidth=1)
+        filled = self.counts > 0
+        low, high = self._find_intervals()
+        self.line_ = axes.errorbar(
+            self.mean_probabilities[filled],
+            self.shares[filled],
+            # Rounding may put an end of an interval on the wrong side.
+            np.maximum([self.shares - low, high - self.shares], 0.0)[:, filled],
+            color=COLOURS[0],
+            marker="o",
+            markersize=4,
+            capsize=2,
+            elinewidth=1,
+        )
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        # Below, not in a legend: intervals may be anywhere inside.
+        summary = f"out-of-patch, {self.n_rows:,} rows, calibration error {self.calibration_error:.3f}"
+        axes.set(xlabel=f"probability of {self.event_name}\n{summary}", ylabel=self.outcome_name)
+        tidy(axes)
+        # Inside the same place, so that it goes along with any axes; a title makes way for it.
+        self.counts_ax_ = axes.inset_axes((0.0, 1.03, 1.0, 0.18), sharex=axes)
+        edges = np.linspace(0, 1, len(self.counts) + 1)
+        self.bars_ = self.counts_ax_.bar(edges[:-1], self.counts, np.diff(edges), align="edge", color=COLOURS[0])
+        for bar in self.bars_:
+            bar.set(alpha=0.6, edgecolor="white")
+        self.counts_ax_.set(yscale="log", ylabel="rows", ylim=(0.5, None))
+        self.counts_ax_.tick_params(labelbottom=False, which="both")
+        tidy(self.counts_ax_)
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _find_intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Find where the true shares probably are."""
+        n = np.maximum(self.counts, 1)
+        centre = (self.shares + Z**2 / (2 * n)) / (1 + Z**2 / n)
+        reach = Z * np.sqrt(self.shares * (1 - self.shares) / n + (Z / (2 * n)) ** 2) / (1 + Z**2 / n)
+        return centre - reach, centre + reach
+
+
+def _find_code(classes: NDArray[Any], label: Any) -> int:
+    codes = np.flatnonzero(classes == label)
+    if not len(codes):
+        raise ValueError(f"pos_label={label!r} is not among the classes {classes.tolist()[:20]}.")
+    return int(codes[0])

@@ -1,0 +1,140 @@
+"""Which classes are taken for which."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mpboost.inspection.drawing import make_axes, shorten
+from mpboost.inspection.out_of_patch import judge_classes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Up to so many classes have shares below the counts; up to so many have counts at all.
+MAX_SHARES, MAX_COUNTS = 8, 40
+#: Characters of a name.
+NAME_LENGTH = 16
+
+
+class OOPConfusionDisplay:
+    """How often rows of each class are taken for each, by learners that never saw them.
+
+    Make one by ``from_estimator``. Colours show the share of the rows of a label, on a scale of cube roots, so that
+    rare mistakes show beside what is right; cells without rows are left blank.
+
+    Parameters
+    ----------
+    confusion_matrix : int array of shape (n_classes, n_classes)
+        Counts: a row for each label, a column for each prediction.
+    display_labels : sequence, default=None
+        Names of the classes; None numbers them from 0.
+
+    Attributes
+    ----------
+    n_rows, accuracy : int, float
+        Rows that were judged, and the share of them that are right.
+    ax_, figure_ : Axes, Figure
+        Where it is drawn.
+    im_ : AxesImage
+        The cells.
+    text_ : dict of (int, int) to Text
+        What is written into cells, by row and column.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mpboost import MPBoostClassifier, OOPConfusionDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MPBoostClassifier(n_estimators=50, random_state=0).fit(X, y)
+    >>> OOPConfusionDisplay.from_estimator(model).confusion_matrix.sum(axis=1)
+    array([50, 50, 50])
+    """
+
+    def __init__(self, confusion_matrix: ArrayLike, *, display_labels: Sequence[Any] | None = None):
+        self.confusion_matrix = np.asarray(confusion_matrix)
+        shape = self.confusion_matrix.shape
+        if len(shape) != 2 or shape[0] != shape[1] or not self.confusion_matrix.any():
+            raise ValueError("confusion_matrix must have as many columns as rows, and count something.")
+        labels = range(shape[0]) if display_labels is None else display_labels
+        if len(labels) != shape[0]:
+            raise ValueError(f"There are {len(labels)} display_labels for {shape[0]} classes.")
+        self.display_labels = [shorten(label, NAME_LENGTH) for label in labels]
+        self.n_rows = int(self.confusion_matrix.sum())
+        self.accuracy = float(np.trace(self.confusion_matrix) / self.n_rows)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, *, display_labels: Sequence[Any] | None = None, ax: "Axes | None" = None
+    ) -> Self:
+        """Draw the confusions of a fitted classifier; no data are needed.
+
+        Parameters
+        ----------
+        model : MPBoostClassifier or MPGradientBoostingClassifier
+            A fitted model. Gradient models judge the rows that they reserved.
+        display_labels : sequence, default=None
+            Names of the classes; None takes the labels.
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : OOPConfusionDisplay
+            Drawn.
+        """
+        judged = judge_classes(model, cls.__name__, instead="OOPResidualsDisplay")
+        n_classes = len(model.classes_)
+        cells = np.bincount(judged.targets * n_classes + judged.predicted, minlength=n_classes**2)
+        labels = model.classes_ if display_labels is None else display_labels
+        return cls(cells.reshape(n_classes, n_classes), display_labels=labels).plot(ax=ax)
+
+    def plot(self, *, ax: "Axes | None" = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : OOPConfusionDisplay
+            Itself.
+        """
+        n_classes = len(self.display_labels)
+        side = 2.2 + (0.8 * n_classes if n_classes <= MAX_SHARES else 0.32 * min(n_classes, MAX_COUNTS))
+        room = 0.08 * max(map(len, self.display_labels))  # for the names
+        axes = make_axes(size=(side + room + 1.0, side + room))[0] if ax is None else ax
+        from matplotlib.colors import PowerNorm
+
+        totals = self.confusion_matrix.sum(axis=1, keepdims=True)
+        shares = self.confusion_matrix / np.maximum(totals, 1)
+        self.im_ = axes.imshow(shares, cmap="Blues", norm=PowerNorm(1 / 3, vmin=0, vmax=1))
+        self.text_ = {}
+        for i, j in np.argwhere(self.confusion_matrix).tolist() if n_classes <= MAX_COUNTS else ():
+            words = str(self.confusion_matrix[i, j])
+            if n_classes <= MAX_SHARES:
+                words = f"{self.confusion_matrix[i, j]:,}\n{100 * shares[i, j]:.1f} %"
+            colour = "white" if shares[i, j] > 0.2 else "black"
+            size = 9 if n_classes <= MAX_SHARES else 6.5
+            self.text_[i, j] = axes.text(j, i, words, color=colour, fontsize=size, ha="center", va="center")
+            self.text_[i, j].set_in_layout(False)  # to measure hundreds of them would take seconds
+        self._name_classes(axes)
+        axes.set_ylabel("label")
+        axes.set_xlabel(f"out-of-patch prediction\n{self.n_rows:,} rows, {100 * self.accuracy:.1f} % right")
+        axes.figure.colorbar(
+            self.im_, ax=axes, label="share of the label's rows", shrink=0.8, ticks=[0, 0.01, 0.1, 0.5, 1]
+        )
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _name_classes(self, axes: "Axes") -> None:
+        """Write the names of the classes, as many as there is room for; long ones upright below."""
+        step = -(-len(self.display_labels) // MAX_COUNTS)
+        ticks, names = range(0, len(self.display_labels), step), self.display_labels[::step]
+        is_long = max(map(len, names)) > (8 if len(names) <= MAX_SHARES else 3)
+        axes.set_xticks(ticks, names, rotation=90 if is_long else 0)
+        axes.set_yticks(ticks, names)
+        axes.tick_params(length=0)

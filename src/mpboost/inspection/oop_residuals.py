@@ -1,0 +1,145 @@
+"""How far predicted numbers are off, and where."""
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mpboost.inspection.drawing import COLOURS, load_pyplot, make_axes, tidy
+from mpboost.inspection.out_of_patch import judge_values
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Kind = Literal["residual_vs_predicted", "actual_vs_predicted"]
+
+#: Quantiles that are followed along the predictions, in at most so many groups of at least so many rows.
+QUANTILES = {"10 %": 0.1, "median": 0.5, "90 %": 0.9}
+MAX_GROUPS, MIN_ROWS = 20, 30
+
+
+class OOPResidualsDisplay:
+    """Residuals of training rows against what learners that never saw them predict.
+
+    Make one by ``from_estimator``. Lines follow the median and the 10 % and 90 % quantiles in groups of rows with
+    similar predictions, of which all rows are part: where the median leaves zero, predictions are biased.
+
+    Parameters
+    ----------
+    targets, predictions : arrays of shape (n_rows,)
+        The numbers as given, and as predicted.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that were judged.
+    ax_, figure_ : Axes, Figure
+        Where it is drawn.
+    points_ : PathCollection
+        The rows.
+    line_ : Line2D
+        Where predictions are right.
+    lines_ : dict of str to Line2D
+        The quantiles, by name; none if there are few rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mpboost import MPBoostRegressor, OOPResidualsDisplay
+    >>> model = MPBoostRegressor(n_estimators=50, random_state=0).fit(*load_diabetes(return_X_y=True))
+    >>> display = OOPResidualsDisplay.from_estimator(model)
+    >>> display.n_rows, list(display.lines_)
+    (442, ['10 %', 'median', '90 %'])
+    """
+
+    def __init__(self, targets: ArrayLike, predictions: ArrayLike):
+        self.targets = np.asarray(targets, dtype=np.float64)
+        self.predictions = np.asarray(predictions, dtype=np.float64)
+        if self.targets.ndim != 1 or self.targets.shape != self.predictions.shape or not len(self.targets):
+            raise ValueError("targets and predictions must be lists of as many numbers, at least one.")
+        self.n_rows = len(self.targets)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        *,
+        kind: Kind = "residual_vs_predicted",
+        max_points: int = 3000,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Draw the residuals of a fitted regressor; no data are needed.
+
+        Parameters
+        ----------
+        model : MPBoostRegressor or MPGradientBoostingRegressor
+            A fitted model. Gradient models judge the rows that they reserved.
+        kind : {"residual_vs_predicted", "actual_vs_predicted"}, default="residual_vs_predicted"
+            What is drawn against the predictions: residuals, or the numbers themselves.
+        max_points : int, default=3000
+            How many rows to draw at most; of more, some at random, always the same.
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : OOPResidualsDisplay
+            Drawn.
+        """
+        judged = judge_values(model, cls.__name__, instead="OOPConfusionDisplay")
+        return cls(judged.targets, judged.predicted).plot(kind=kind, max_points=max_points, ax=ax)
+
+    def plot(self, *, kind: Kind = "residual_vs_predicted", max_points: int = 3000, ax: "Axes | None" = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        kind : {"residual_vs_predicted", "actual_vs_predicted"}, default="residual_vs_predicted"
+            What is drawn against the predictions: residuals, or the numbers themselves.
+        max_points : int, default=3000
+            How many rows to draw at most; of more, some at random, always the same.
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : OOPResidualsDisplay
+            Itself.
+        """
+        names = {"residual_vs_predicted": "residual, actual minus predicted", "actual_vs_predicted": "actual"}
+        if kind not in names:
+            raise ValueError(f"kind={kind!r} must be 'residual_vs_predicted' or 'actual_vs_predicted'.")
+        load_pyplot()
+        axes = make_axes()[0] if ax is None else ax
+        is_residual = kind == "residual_vs_predicted"
+        heights = self.targets - self.predictions if is_residual else self.targets
+        shown: Any = slice(None)
+        if self.n_rows > max_points:
+            shown = np.random.default_rng(0).choice(self.n_rows, max_points, replace=False)
+        label = f"{self.n_rows:,} rows" if self.n_rows <= max_points else f"{max_points:,} of {self.n_rows:,} rows"
+        self.points_ = axes.scatter(
+            self.predictions[shown], heights[shown], 9, COLOURS[5], alpha=0.5, linewidths=0, label=label
+        )
+        low, high = self.predictions.min(), self.predictions.max()
+        right = [0, 0] if is_residual else [low, high]
+        self.line_ = axes.plot([low, high], right, color="black", linewidth=1, label="no error")[0]
+        self.lines_ = self._follow_quantiles(axes, heights)
+        axes.set(xlabel="out-of-patch prediction", ylabel=names[kind])
+        tidy(axes)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _follow_quantiles(self, axes: "Axes", heights: NDArray[np.float64]) -> dict[str, Any]:
+        """Draw quantiles along the predictions."""
+        n_groups = min(MAX_GROUPS, self.n_rows // MIN_ROWS)
+        if n_groups < 2:
+            return {}
+        groups = np.array_split(np.argsort(self.predictions, kind="stable"), n_groups)
+        x = [np.median(self.predictions[group]) for group in groups]
+        quantiles = np.array([np.quantile(heights[group], list(QUANTILES.values())) for group in groups])
+        styles = [("--", 1.4), ("-", 2.2), ("--", 1.4)]
+        return {
+            name: axes.plot(x, y, color=COLOURS[4], linestyle=dash, linewidth=width, label=name)[0]
+            for name, y, (dash, width) in zip(QUANTILES, quantiles.T, styles, strict=True)
+        }

@@ -1,0 +1,186 @@
+"""Scores as learners are added."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mpboost.inspection.drawing import COLOURS, LINES, check_model, make_axes, tidy
+from mpboost.inspection.stages import name_score, read_losses, read_scores, score_stages
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Known curves always look the same; others take what is left.
+STYLES: dict[str, dict[str, Any]] = {
+    "training": {"color": "#555555", "linestyle": ":"},
+    "out-of-patch": {"color": COLOURS[0], "linestyle": "-"},
+    "validation": {"color": COLOURS[2], "linestyle": "-."},
+    "test": {"color": COLOURS[1], "linestyle": "--"},
+}
+OTHERS = [{"color": COLOURS[3 + i % 3], "linestyle": LINES[i % 4]} for i in range(12)]
+
+
+class ScoreCurvesDisplay:
+    """Scores on training, out-of-patch and other rows over the iterations, with the best iteration and the stop marked.
+
+    Make one by ``from_estimator``. The first fiftieth of the iterations does not stretch the axis of the scores.
+
+    Parameters
+    ----------
+    curves : mapping of str to array of shape (n_iterations,)
+        Scores after iterations 1, 2, ... by what they were measured on; lengths may differ.
+    best_iteration, n_iter : int, default=None
+        What to mark: the iteration that the model is cut to, and the last one that was run.
+    score_name : str, default="score"
+        What the scores are.
+
+    Attributes
+    ----------
+    ax_, figure_ : Axes, Figure
+        Where it is drawn.
+    lines_ : dict of str to Line2D
+        The curves, by name.
+
+    See Also
+    --------
+    ScoreBandsDisplay : Several runs of several settings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from mpboost import MPBoostClassifier, ScoreCurvesDisplay
+    >>> X_train, X_test, y_train, y_test = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
+    >>> model = MPBoostClassifier(n_estimators=50, random_state=0).fit(X_train, y_train)
+    >>> display = ScoreCurvesDisplay.from_estimator(model, X_test, y_test)
+    >>> list(display.lines_)
+    ['training', 'out-of-patch', 'test']
+    """
+
+    def __init__(
+        self,
+        curves: Mapping[str, ArrayLike],
+        *,
+        best_iteration: int | None = None,
+        n_iter: int | None = None,
+        score_name: str = "score",
+    ):
+        self.curves: dict[str, NDArray[np.float64]] = {
+            name: np.asarray(scores, dtype=np.float64) for name, scores in curves.items()
+        }
+        if not self.curves or any(scores.ndim != 1 or not len(scores) for scores in self.curves.values()):
+            raise ValueError("curves must have at least one, and each must be a list of at least one score.")
+        self.best_iteration = best_iteration
+        self.n_iter = n_iter
+        self.score_name = score_name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        losses: bool = False,
+        stopped: Any = None,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Draw the curves of a fitted model.
+
+        Parameters
+        ----------
+        model : estimator of mpboost
+            A fitted model.
+        X, y : array-like, default=None
+            Other rows to score all iterations of the model on: the curve named "test".
+        losses : bool, default=False
+            Draws the losses that a gradient model stops by, which are kept for out-of-patch and validation rows, in
+            place of scores; X and y are then not for it.
+        stopped : estimator of mpboost, default=None
+            The model whose best iteration and stop are marked, if not ``model`` itself: fit one with a stopping rule
+            and one with ``stopping=None`` and the same ``random_state``, to see what would have come after the stop.
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : ScoreCurvesDisplay
+            Drawn.
+        """
+        check_model(model)
+        curves = read_losses(model) if losses else read_scores(model)
+        if losses and not curves:
+            raise ValueError("There are no losses: gradient models keep them, of out-of-patch and validation rows.")
+        if losses and (X is not None or y is not None):
+            raise ValueError("With losses=True there is no curve for X and y.")
+        if X is not None or y is not None:
+            curves["test"] = score_stages(model, X, y)
+        marked = model if stopped is None else stopped
+        check_model(marked)
+        name = "loss" if losses else name_score(model)
+        display = cls(curves, best_iteration=marked.best_iteration_, n_iter=marked.n_iter_, score_name=name)
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: "Axes | None" = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        display : ScoreCurvesDisplay
+            Itself.
+        """
+        axes = make_axes()[0] if ax is None else ax
+        length = max(map(len, self.curves.values()))
+        others = iter(OTHERS * len(self.curves))
+        self.lines_ = {
+            name: axes.plot(
+                np.arange(1, len(scores) + 1),
+                scores,
+                label=name,
+                linewidth=1.8,
+                **(STYLES[name] if name in STYLES else next(others)),
+            )[0]
+            for name, scores in self.curves.items()
+        }
+        low, high = self._find_limits(length)
+        axes.set(xlim=(0, 1.01 * length), ylim=(low, high), xlabel="iteration", ylabel=self.score_name)
+        tidy(axes)
+        self._mark(axes, length)
+        axes.legend(loc="best", framealpha=1)
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
+
+    def _find_limits(self, length: int) -> tuple[float, float]:
+        """Find limits for the scores, after the first few: these may be far below all others."""
+        settled = [scores[min(length // 50, len(scores) - 1) :] for scores in self.curves.values()]
+        low, high = min(map(np.nanmin, settled)), max(map(np.nanmax, settled))
+        margin = 0.04 * (high - low) or 0.01
+        return low - margin, high + margin
+
+    def _mark(self, axes: "Axes", length: int) -> None:
+        """Mark the best iteration and the stop by lines, with words above the axes, where there are no curves."""
+        marks: dict[int, list[str]] = {}
+        if self.best_iteration is not None:
+            axes.axvline(self.best_iteration, color="black", linestyle="--", linewidth=1.2)
+            marks[self.best_iteration] = [f"best iteration {self.best_iteration}"]
+        if self.n_iter is not None:
+            axes.axvline(self.n_iter, color="black", linewidth=1.2)
+            axes.axvspan(self.n_iter, 1.01 * length, color="#999999", alpha=0.15, linewidth=0)
+            marks.setdefault(self.n_iter, []).append(f"stop at {self.n_iter}")
+        if not marks:
+            return
+        # Labels of ticks, since a title makes way for these; one line each, so that they never meet.
+        words = [", ".join(texts) for texts in marks.values()]
+        above = axes.secondary_xaxis("top")
+        above.set_xticks(list(marks), [text + "\n" * (len(words) - 1 - i) for i, text in enumerate(words)])
+        above.spines["top"].set_visible(False)
+        for label, position in zip(above.get_xticklabels(), marks, strict=True):
+            label.set_horizontalalignment("left" if position < length / 2 else "right")
+            label.set_verticalalignment("bottom")
