@@ -1,0 +1,70 @@
+"""Words and numbers as people read them."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def count(n: int, noun: str) -> str:
+    """Count things.
+
+    Examples
+    --------
+    >>> count(1, "row"), count(12000, "row"), count(2, "class")
+    ('1 row', '12 000 rows', '2 classes')
+    """
+    plural = "" if n == 1 else "es" if noun.endswith("s") else "s"
+    return f"{n:,}".replace(",", " ") + f" {noun}{plural}"
+
+
+def list_names(names: Iterable[object], most: int = 8) -> str:
+    """List names, the first ones if there are many.
+
+    Examples
+    --------
+    >>> list_names("abcdef", most=3)
+    'a, b, c and 3 more'
+    """
+    words = [str(name) for name in names]
+    if len(words) <= most + 1:
+        return ", ".join(words)
+    return f"{', '.join(words[:most])} and {len(words) - most} more"
+
+
+def find_closest(name: str, known: Iterable[str]) -> str:
+    """Ask for the closest of the known names: the end of a sentence.
+
+    Examples
+    --------
+    >>> find_closest("incme", ["age", "income"])
+    "; did you mean 'income'?"
+    >>> find_closest("zzz", ["age", "income"])
+    '; there are age, income.'
+    """
+    known = list(known)
+    lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), lower, n=1)
+    if close:
+        return f"; did you mean {lower[close[0]]!r}?"
+    return f"; there are {list_names(known)}." if known else "."
+
+
+def format_share(share: float) -> str:
+    """Format a share of rows.
+
+    Examples
+    --------
+    >>> format_share(0.071), format_share(0.0004)
+    ('7.1 %', '< 0.1 %')
+    """
+    return "< 0.1 %" if 0 < share < 0.001 else f"{100 * share:.1f} %"
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a time.
+
+    Examples
+    --------
+    >>> format_seconds(0.123), format_seconds(75.2)
+    ('0.12 s', '75 s')
+    """
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
