@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient sanitize sanitize-threads clean
+.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare sanitize sanitize-threads clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -22,6 +22,11 @@ $(VENV)/tools.stamp: pyproject.toml | $(BIN)/python
 
 $(VENV)/package.stamp: $(SOURCES) $(VENV)/tools.stamp
 	$(PIP) install --no-build-isolation -C build-dir=build/dev -C cmake.define.MPBOOST_DEV=ON ".[dev]"
+	@touch $@
+
+# Benchmarks beside other libraries need these.
+$(VENV)/bench.stamp: $(VENV)/package.stamp
+	$(PIP) install --no-build-isolation -C build-dir=build/dev -C cmake.define.MPBOOST_DEV=ON ".[dev,bench]"
 	@touch $@
 
 # The demo needs less: no tests, no linters.
@@ -81,8 +86,26 @@ bench-defaults: $(VENV)/package.stamp  ## Measure our defaults beside those of o
 bench-choices: $(VENV)/package.stamp  ## Measure how each default was chosen.
 	$(BIN)/python -m benchmarks.choices
 
-bench-gradient: $(VENV)/package.stamp  ## Measure gradient boosting beside LightGBM, XGBoost, CatBoost: time, accuracy, prediction.
+bench-gradient: $(VENV)/bench.stamp  ## Measure gradient boosting beside LightGBM, XGBoost, CatBoost: time, accuracy, prediction.
 	$(BIN)/python -m benchmarks.gradient all
+
+# Everything of the paper, with today's peers: hours, but a run that was interrupted goes on. QUICK=1: a few minutes.
+QUICK_FLAG := $(if $(QUICK),--quick)
+paper: $(VENV)/bench.stamp  ## Run the paper's tables and figures, and write docs/reproduction.md (QUICK=1: try it).
+	$(BIN)/python -m benchmarks.paper $(QUICK_FLAG)
+	$(BIN)/python -m benchmarks.paper.figures $(QUICK_FLAG)
+	$(BIN)/python -m benchmarks.scaling $(QUICK_FLAG)
+	$(if $(QUICK),,$(BIN)/python -m benchmarks.paper.page)
+
+bench-peers: $(VENV)/bench.stamp  ## Run the paper's tables on sets that it does not have (QUICK=1: try it).
+	$(BIN)/python -m benchmarks.paper --config benchmarks/peers.toml $(if $(QUICK),--only spambase)
+
+bench-scaling: $(VENV)/bench.stamp  ## Measure time and memory as rows and columns grow, beside others; draw both.
+	$(BIN)/python -m benchmarks.scaling $(QUICK_FLAG)
+
+BASE ?= HEAD
+bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revision>, in turns: did anything become slower or worse?
+	$(BIN)/python -m benchmarks.compare $(BASE)
 
 # The kernel tests against a build with the address and undefined-behaviour sanitizers.
 SANITIZED := build/sanitize

@@ -26,11 +26,16 @@ def run_on(load: Callable[[], Data], measure: Callable[[Data], None]) -> int:
     except DataNotFoundError as error:
         print(error, file=sys.stderr)
         return 2
+    print_machine()
+    measure(data)
+    return 0
+
+
+def print_machine() -> None:
+    """Say what the numbers are measured on."""
     print_heading("Machine")
     for line in describe_machine():
         print_line(line)
-    measure(data)
-    return 0
 
 
 def run_on_mnist(measure: Callable[[Problem], None]) -> int:

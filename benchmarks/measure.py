@@ -145,13 +145,14 @@ def describe_machine() -> list[str]:
         "scikit-learn": sklearn.__version__,
     }
     return [
-        f"{_cpu_model()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}{load}",
+        f"{name_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}{load}",
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         f"kernels in use: {_native.current_kernels()}; this processor runs: {', '.join(_native.available_kernels())}",
     ]
 
 
-def _cpu_model() -> str:
+def name_processor() -> str:
+    """Name the processor."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.is_file():
         for line in cpuinfo.read_text().splitlines():

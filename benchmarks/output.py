@@ -37,6 +37,12 @@ def verdict(measured: float, target: float) -> str:
     return f"target {target:g}x {'met' if measured >= target else 'MISSED'}"
 
 
+def format_markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Write a table in Markdown: the first column to the left, numbers to the right."""
+    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 class MarkdownTable:
     """A table whose rows are printed as they come, and kept in a file."""
 

@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 
-from benchmarks.command import make_parser
+from benchmarks.command import make_parser, print_machine
 from benchmarks.data import make_table
-from benchmarks.measure import describe_machine, median_ratio, take_turns
+from benchmarks.measure import median_ratio, take_turns
 from benchmarks.output import print_heading, print_line, print_table
 from mpboost import MPBoostClassifier, ProgressBar
 from mpboost.boosting import BoostingRun
@@ -85,9 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
         fit_with_bar()  # loads rich
         times = take_turns({"silent": fit, "with a bar": fit_with_bar}, n_turns)
 
-    print_heading("Machine")
-    for line in describe_machine():
-        print_line(line)
+    print_machine()
     print_heading(f"A fit of {n_iterations} iterations on {len(X):,} rows, {n_turns} turns")
     medians = [(name, f"{statistics.median(taken):.3f}") for name, taken in times.items()]
     print_table(["", "seconds of the processor"], medians)

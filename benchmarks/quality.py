@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
@@ -16,18 +14,8 @@ from benchmarks.command import make_parser, run_on_mnist
 from benchmarks.data import PROJECT, Problem
 from benchmarks.measure import time_call
 from benchmarks.output import print_heading, print_line, print_table
-from mpboost import PAPER, MPBoostClassifier
-
-#: Algorithms 1 and 2 on minipatches of the size that the paper uses for this set.
-PAPER_MNIST: dict[str, Any] = {**PAPER, "max_samples": 500, "max_features": 30}
-
-#: The four settings of the paper's Fig. 2a, and colours that people with any colour vision tell apart.
-ABLATION: dict[str, tuple[bool, bool, str]] = {
-    "p and q adaptive": (True, True, "#0072B2"),
-    "p adaptive, q uniform": (True, False, "#E69F00"),
-    "p uniform, q adaptive": (False, True, "#CC79A7"),
-    "p and q uniform": (False, False, "#555555"),
-}
+from benchmarks.paper.figures import PAPER_MNIST, draw_ablation, run_ablation
+from mpboost import MPBoostClassifier
 
 
 @dataclass(frozen=True)
@@ -134,10 +122,7 @@ def show_ablation(problem: Problem, effort: Effort, folder: Path) -> None:
         f"The paper's Fig. 2a: test accuracy in % after t iterations, mean over {effort.n_seeds} repeats "
         "(standard deviation at the end)"
     )
-    curves = {
-        name: np.array([_test_curve(problem, effort, p, q, seed) for seed in range(effort.n_seeds)])
-        for name, (p, q, _) in ABLATION.items()
-    }
+    curves = run_ablation(problem, effort.n_seeds, effort.ablation_run)
     rows = [
         [
             name,
@@ -155,52 +140,11 @@ def show_ablation(problem: Problem, effort: Effort, folder: Path) -> None:
     print_line(f"picture: {path}")
 
 
-def draw_ablation(problem: Problem, curves: dict[str, NDArray[np.float64]]) -> Figure:
-    """Draw the mean curve of each setting in a band from the worst to the best repeat."""
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
-    axes = figure.subplots()
-    for name, scores in curves.items():
-        colour = ABLATION[name][2]
-        errors = 100 * (1 - scores)
-        t = np.arange(1, errors.shape[1] + 1)
-        axes.plot(t, errors.mean(axis=0), color=colour, label=name, linewidth=1.6)
-        axes.fill_between(t, errors.min(axis=0), errors.max(axis=0), color=colour, alpha=0.18, linewidth=0)
-    axes.set_yscale("log")
-    ticks = [0.3, 0.5, 1, 2, 5, 10, 20]
-    axes.set_yticks(ticks, [f"{tick:g} %" for tick in ticks])
-    axes.minorticks_off()
-    axes.set_ylim(0.3, 20)
-    axes.set_xlim(0, t[-1])
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("test error")
-    axes.set_title(f"{problem.name}: what learning p (rows) and q (features) brings", loc="left", fontsize=11)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, title=f"mean, and range of {len(scores)} repeats", alignment="left")
-    return figure
-
-
 def _fit(problem: Problem, parameters: dict[str, Any], seed: int) -> Outcome:
     model = MPBoostClassifier(**parameters, random_state=seed)
     seconds = time_call(lambda: model.fit(problem.X_train, problem.y_train), 1)
     test_score = model.score(problem.X_test, problem.y_test)
     return Outcome(float(test_score), model.oop_score_, model.best_iteration_, seconds)
-
-
-def _test_curve(
-    problem: Problem, effort: Effort, adaptive_observations: bool, adaptive_features: bool, seed: int
-) -> list[float]:
-    model = MPBoostClassifier(
-        **{
-            **PAPER_MNIST,
-            "stopping": None,
-            "n_estimators": effort.ablation_run,
-            "adaptive_observations": adaptive_observations,
-            "adaptive_features": adaptive_features,
-        },
-        random_state=seed,
-    ).fit(problem.X_train, problem.y_train)
-    return [float(np.mean(labels == problem.y_test)) for labels in model.staged_predict(problem.X_test)]
 
 
 def _percent(scores: list[float]) -> str:

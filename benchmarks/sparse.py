@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from benchmarks.command import make_parser
-from benchmarks.measure import describe_machine, measure_growth
+from benchmarks.command import make_parser, print_machine
+from benchmarks.measure import measure_growth
 from benchmarks.output import print_heading, print_line, print_table
 from mpboost import MPBoostClassifier
 from mpboost.sampling import find_patch_features
@@ -37,9 +37,7 @@ class Measured:
 def main(arguments: list[str] | None = None) -> int:
     quick = make_parser(__doc__).parse_args(arguments).quick
     n_rows, n_columns, n_iterations = (5_000, 2_000, 10) if quick else (100_000, 20_000, 100)
-    print_heading("Machine")
-    for line in describe_machine():
-        print_line(line)
+    print_machine()
     measured = {kind: measure_in_new_process(kind, n_rows, n_columns, n_iterations) for kind in ("csr", "csc")}
     filled = measured["csr"].n_stored / (n_rows * n_columns)
     print_heading(f"{n_rows:,} x {n_columns:,}, {100 * filled:.2f} % filled, {n_iterations} iterations, one thread")

@@ -26,6 +26,7 @@ def folder(tmp_path, monkeypatch):
     """A folder with sets of the same form as real ones, as far as tables of those forms are learned from."""
     rng = np.random.default_rng(0)
     monkeypatch.setenv("MPBOOST_DATA", str(tmp_path))
+    monkeypatch.setattr("benchmarks.data.CHECKSUMS", {})
 
     X = rng.random((600, 5))
     np.savez(tmp_path / "magic.npz", X=X, y=(X[:, 0] + X[:, 1] > 1).astype(int))
