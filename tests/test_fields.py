@@ -121,7 +121,7 @@ class Curve:
 
 
 def test_state_keeps_objects():
-    kind = State(Curve, parameters=Array("float64", "n"))
+    kind = State(Curve, Field("parameters", Array("float64", "n")))
     assert pass_through(kind, Curve(np.array([1.0, 2.0]))).parameters.tolist() == [1.0, 2.0]
 
 

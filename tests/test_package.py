@@ -118,6 +118,11 @@ def test_package_ships_its_types(name):
     assert files("mpboost").joinpath(name).is_file()
 
 
+@pytest.mark.parametrize("name", ["report.html", "style.css", "script.js"])
+def test_package_ships_the_parts_of_reports(name):
+    assert files("mpboost.report").joinpath("templates", name).is_file()
+
+
 def test_stub_lists_what_the_engine_has():
     tree = ast.parse(files("mpboost").joinpath("_native.pyi").read_text())
     stubbed = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
@@ -126,7 +131,7 @@ def test_stub_lists_what_the_engine_has():
 
 def test_distribution_names_its_extras():
     extras = set(importlib.metadata.metadata("mpboost").get_all("Provides-Extra"))
-    assert extras >= {"cli", "plot", "all"}
+    assert extras >= {"cli", "plot", "report", "all"}
 
 
 def test_import_does_not_load_matplotlib():
@@ -140,7 +145,7 @@ import sys
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("matplotlib", "rich", "pandas", "polars", "pyarrow"):
+        if name.split(".")[0] in ("jinja2", "matplotlib", "rich", "pandas", "polars", "pyarrow"):
             raise ImportError(name)
 
 sys.meta_path.insert(0, Hidden())

@@ -120,13 +120,13 @@ def test_every_attribute_of_a_fit_has_a_field():
     X, y = make_integers()
     frame = pd.DataFrame(X, columns=list("abcde")).assign(f=pd.Categorical(np.where(y, "u", "v")))
     model = MPBoostClassifier(**SMALL).fit(frame, y, X_val=frame, y_val=y)
-    attributes = {field.attribute for field in FIELDS[MPBoostClassifier]}
+    attributes = {field.attribute for field in FIELDS[MPBoostClassifier]} - {"target_name_"}  # of the command line
     assert set(vars(model)) - set(model.get_params()) == attributes - {"_colours"}
     colours = MPBoostClassifier(multiclass="oc", **SMALL).fit(frame, y + (X[:, 0] > 50), X_val=frame, y_val=y)
     assert set(vars(colours)) - set(model.get_params()) == attributes
     for estimator in FIELDS.keys() - {MPBoostClassifier}:
         other = estimator(**SMALL).fit(frame, y, X_val=frame, y_val=y)
-        attributes = {field.attribute for field in FIELDS[estimator]}
+        attributes = {field.attribute for field in FIELDS[estimator]} - {"target_name_"}
         assert set(vars(other)) - set(other.get_params()) == attributes
 
 
@@ -244,6 +244,13 @@ CHANGES = [
     (set_entry("targets", 0, 2**16 - 1), "targets has classes that do not exist"),
     (set_array("calibration.slopes", [1.0, 1.0, 1.0]), "size 3"),
     (set_array("is_categorical", np.ones(5, dtype=bool)), "do not fit together"),
+    (set_entry("history.iterations", 0, 0), "history.iterations must ascend from 1"),
+    (set_entry("history.iterations", 2, 2), "history.iterations must ascend from 1"),
+    (set_array("history.iterations", [1, 2]), "history.effective_observations has the size"),
+    (set_entry("history.effective_features", 0, 0.5), "history.effective_features must be finite, at least 1"),
+    (set_entry("history.effective_observations", 0, np.inf), "must be finite, at least 1"),
+    (set_entry("history.feature_probabilities", (0, 0), np.nan), "history.feature_probabilities must be between"),
+    (lambda header, arrays: arrays.pop("history.iterations"), "history.iterations is missing"),
 ]
 
 
@@ -304,6 +311,7 @@ def spend_names(header, arrays):
     arrays |= parts.arrays
     for name in ("feature_probabilities", "feature_importances"):
         arrays[name] = np.zeros(n_features)
+    del arrays["history.feature_probabilities"]
     offsets = arrays["ensemble.edge_offsets"]
     arrays["ensemble.edge_offsets"] = np.append(offsets, np.full(n_features + 1 - len(offsets), offsets[-1]))
 

@@ -1,5 +1,7 @@
 """Ways to compare models."""
 
+from dataclasses import fields, is_dataclass
+
 import numpy as np
 
 #: What depends on the names of features, or on how a fit came about, and not on what was learned.
@@ -12,7 +14,11 @@ def list_learned(model):
 
 
 def assert_equal_bytes(one, other):
-    """Assert that two arrays, numbers or lists are the same to the last bit."""
+    """Assert that two arrays, numbers, lists or records of these are the same to the last bit."""
+    if is_dataclass(one):
+        for each in fields(one):
+            assert_equal_bytes(*(getattr(record, each.name) for record in (one, other)))
+        return
     if isinstance(one, list):
         assert one == other
         return
