@@ -35,7 +35,7 @@ $(VENV)/demo.stamp: $(SOURCES) $(VENV)/tools.stamp
 	  else $(PIP) install --no-build-isolation ".[all]"; fi
 	@touch $@
 
-demo: $(VENV)/demo.stamp  ## Train on digits, print what was learned, draw pictures.
+demo: $(VENV)/demo.stamp  ## Train on digits by the command line, draw pictures, make a report.
 	$(BIN)/python examples/demo.py
 
 test: lint types  ## Lint, check types, run all tests: what CI runs.
