@@ -10,9 +10,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.command import print_machine
 from benchmarks.data import PROJECT, DataNotFoundError
 from benchmarks.output import print_heading, print_line
+from benchmarks.paper.choices import OURS
 from benchmarks.paper.config import ConfigError, pick_sets, read_config
 from benchmarks.paper.methods import METHODS
 from benchmarks.paper.runs import SetRun
+from benchmarks.paper.summary import SetResult, summarise_set
+from benchmarks.paper.tables import tabulate_fixed_time, tabulate_leaders, tabulate_unlimited
 
 CONFIGS = PROJECT / "benchmarks"
 
@@ -29,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name in config.methods:
         if not METHODS[name].is_installed:
             print_line(f"skipped: {name}, for {METHODS[name].package} is not installed")
+    results = []
     for plan in config.sets:
         print_heading(plan.name)
         try:
@@ -40,7 +44,21 @@ def main(arguments: list[str] | None = None) -> int:
         if not options.grids:
             run.run_finals()
         print_line(f"results: {run.ledger.path}")
+        results.append(summarise_set(plan.name, run.ledger, plan.n_candidates))
+    print_tables([result for result in results if result.summaries])
     return 0
+
+
+def print_tables(results: list[SetResult]) -> None:
+    """Print the paper's two tables for the sets whose finals were run."""
+    if not results:
+        return
+    print_heading("Table 2: accuracy in % within the time of one of ours")
+    for ours in OURS:
+        print_line(tabulate_fixed_time(results, ours) + "\n")
+    print_line(f"Where ours stand, each in its own time:\n{tabulate_leaders(results)}")
+    print_heading("Table 3: best accuracy in %, and its time")
+    print_line(tabulate_unlimited(results))
 
 
 def do_with_progress(tasks: list[tuple[str, Callable[[], None]]]) -> None:
