@@ -13,7 +13,7 @@ from native.naive_tree import read_sets, read_splits
 from numpy.typing import NDArray
 from oracle import CHECK_EVERY, VotingLoop
 
-from mpboost.learners import TrainedLearner
+from mpboost.learners.trees import TrainedLearner
 
 
 class ClassOracle(VotingLoop):

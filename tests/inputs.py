@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from mpboost import MPBoostClassifier
-from mpboost.data import check_training_data
+from mpboost.data.checks import check_training_data
 
 FRAMES = {
     "pandas": pd.DataFrame,

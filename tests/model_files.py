@@ -7,7 +7,7 @@ from helpers import describe_model
 from sklearn.base import is_classifier
 
 from mpboost import load_model, save_model
-from mpboost.container import read_container, write_container
+from mpboost.model_files.container import read_container, write_container
 
 
 def read_parts(model, path):

@@ -14,8 +14,8 @@ from native.naive_tree import MISSING, NO_SETS, find_leaves, find_votes, read_se
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.columns import SPLIT_DTYPE
-from mpboost.rates import GAIN, MAX_AUTO_RATE, MAX_WRONG_SHARE, MEMORY, MIN_AUTO_RATE, N_WARM_UP
+from mpboost.data.binned import SPLIT_DTYPE
+from mpboost.tasks.rates import GAIN, MAX_AUTO_RATE, MAX_WRONG_SHARE, MEMORY, MIN_AUTO_RATE, N_WARM_UP
 
 #: Table I: the weighting L(y, F).
 TABLE_I = {

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import Callback, _native
-from mpboost.boosting import BoostingRun, boost
-from mpboost.class_tasks import TASKS
-from mpboost.ensemble import EstimatorEnsemble, TreeEnsemble
-from mpboost.learners import TrainedLearner, TreeLearner, TreeOptions
-from mpboost.sampling import FeatureSampler, ObservationSampler
-from mpboost.stopping import NoStopping
-from mpboost.tables import DenseTable
-from mpboost.tasks import BinaryTask
-from mpboost.value_task import ValueTask
+from mpboost.boosting.ensembles import EstimatorEnsemble, TreeEnsemble
+from mpboost.boosting.loop import BoostingRun, boost
+from mpboost.boosting.stopping import NoStopping
+from mpboost.data.tables import DenseTable
+from mpboost.learners.trees import TrainedLearner, TreeLearner, TreeOptions
+from mpboost.sampling.observations import FeatureSampler, ObservationSampler
+from mpboost.tasks.many_classes import TASKS
+from mpboost.tasks.numbers import ValueTask
+from mpboost.tasks.two_classes import BinaryTask
 
 
 @dataclass

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpboost.ballots import break_ties, count_votes, find_winners, rank_classes, share_votes
+from mpboost.outputs.votes import break_ties, count_votes, find_winners, rank_classes, share_votes
 
 
 @st.composite

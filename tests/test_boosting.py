@@ -7,9 +7,9 @@ from oracle import WEIGHTINGS
 from runs import Recorder, boost_for, make_classes, make_data, make_run, make_values
 
 from mpboost import Callback
-from mpboost.learners import TrainedLearner
-from mpboost.sampling import probabilities_from_logs
-from mpboost.stopping import PaperStopping, PatienceStopping
+from mpboost.boosting.stopping import PaperStopping, PatienceStopping
+from mpboost.learners.trees import TrainedLearner
+from mpboost.sampling.observations import probabilities_from_logs
 
 KINDS = {
     "two classes": (make_data, {}),

@@ -9,8 +9,8 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from mpboost import MPBoostClassifier
-from mpboost.ballots import break_ties
-from mpboost.calibration import MAX_SLOPE, MIN_SLOPE, VoteCalibration
+from mpboost.outputs.calibration import MAX_SLOPE, MIN_SLOPE, VoteCalibration
+from mpboost.outputs.votes import break_ties
 
 slopes = st.floats(MIN_SLOPE, MAX_SLOPE)
 calibrations = st.builds(VoteCalibration, st.tuples(slopes, slopes))
@@ -205,7 +205,7 @@ def test_calibration_of_many_rows_looks_at_some_of_them(monkeypatch, n_classes):
     for weights in (None, rng.uniform(0.5, 1.5, n_rows)):
         whole = VoteCalibration.fit(counts, labels, weights).slopes
         with monkeypatch.context() as patch:
-            patch.setattr("mpboost.calibration.MAX_COUNTS", 1000 * n_classes)
+            patch.setattr("mpboost.outputs.calibration.MAX_COUNTS", 1000 * n_classes)
             some = VoteCalibration.fit(counts, labels, weights).slopes
             np.testing.assert_array_equal(some, VoteCalibration.fit(counts, labels, weights).slopes)
         assert not np.array_equal(some, whole)

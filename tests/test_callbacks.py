@@ -7,7 +7,7 @@ import pytest
 from helpers import FailAt, Sleep, StopAt, make_model
 
 from mpboost import Callback, FeatureProbabilityRecorder
-from mpboost.data import check_training_data
+from mpboost.data.checks import check_training_data
 
 
 class Diary(Callback):
@@ -126,7 +126,7 @@ def test_time_limit_counts_from_the_beginning_of_the_fit(cancer, monkeypatch):
         time.sleep(0.2)
         return check_training_data(*args, **kwargs)
 
-    monkeypatch.setattr("mpboost.base.check_training_data", check_slowly)
+    monkeypatch.setattr("mpboost.estimators.base.check_training_data", check_slowly)
     assert make_model(None, n_estimators=10_000, time_limit=0.2).fit(*cancer).n_iter_ == 1
 
 

@@ -10,8 +10,8 @@ import pytest
 from inputs import check, each_frame, fit
 
 from mpboost import MPBoostClassifier
-from mpboost.data import check_table
-from mpboost.sources import read_source
+from mpboost.data.checks import check_table
+from mpboost.data.sources import read_source
 
 NAN = np.nan
 

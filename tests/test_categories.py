@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpboost.categories import MISSING, Categories, Factors, as_keys, factorise, find_categorical, learn_categories
+from mpboost.data.categories import MISSING, Categories, Factors, as_keys, factorise, find_categorical, learn_categories
 
 
 def make_objects(values):

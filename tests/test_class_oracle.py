@@ -7,7 +7,7 @@ from oracle import WEIGHTINGS, is_completion, rank_values
 from runs import Recorder, RecordingLearner, boost_for, make_classes, make_run, pose
 
 from mpboost import MPBoostClassifier
-from mpboost.ballots import rank_classes
+from mpboost.outputs.votes import rank_classes
 
 WAYS = ("margin", "m2", "mh", "oc")
 NEW = {"learning_rate": "auto", "importance": "out_of_patch", "exploration": 0.1, "momentum": 0.1}
@@ -88,7 +88,7 @@ def test_boost_matches_the_oracle(options):
 @pytest.mark.parametrize("options", [{"learning_rate": 0.1}, NEW], ids=["fixed rate", "rate by noise, unseen rows"])
 @pytest.mark.parametrize("way", WAYS)
 def test_classifier_publishes_what_the_oracle_finds(monkeypatch, way, options):
-    monkeypatch.setattr("mpboost.assembly.TreeLearner", RecordingLearner)
+    monkeypatch.setattr("mpboost.estimators.assembly.TreeLearner", RecordingLearner)
     X, labels = make_classes(missing=0.1)
     recorder, names = Recorder(), np.array(["a", "b", "c", "d"])
     model = MPBoostClassifier(

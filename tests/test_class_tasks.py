@@ -6,9 +6,9 @@ from class_oracle import ClassOracle
 from oracle import WEIGHTINGS, is_completion
 from scipy.special import logsumexp
 
-from mpboost import class_tasks
-from mpboost.class_tasks import TASKS
-from mpboost.tasks import log_weighting
+from mpboost.tasks import many_classes as class_tasks
+from mpboost.tasks.many_classes import TASKS
+from mpboost.tasks.two_classes import log_weighting
 
 N_ROWS, N_CLASSES = 101, 5
 WAYS = list(TASKS)

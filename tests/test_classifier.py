@@ -8,9 +8,9 @@ from helpers import SMALL, as_votes, describe_model, make_integers
 from oracle import WEIGHTINGS
 
 from mpboost import Callback, FeatureProbabilityRecorder, MPBoostClassifier
-from mpboost.ballots import count_votes
-from mpboost.calibration import VoteCalibration
-from mpboost.sampling import find_patch_features, find_patch_rows
+from mpboost.outputs.calibration import VoteCalibration
+from mpboost.outputs.votes import count_votes
+from mpboost.sampling.observations import find_patch_features, find_patch_rows
 
 
 class PatchKeeper(Callback):

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import expit
 
 from mpboost import MPGradientBoostingClassifier, MPGradientBoostingRegressor
-from mpboost.custom_loss import CustomLoss
-from mpboost.losses import ValueLoss
+from mpboost.tasks.custom_loss import CustomLoss
+from mpboost.tasks.losses import ValueLoss
 
 QUICK = {"n_estimators": 300, "learning_rate": 0.2, "max_samples": 0.5, "random_state": 0}
 

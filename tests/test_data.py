@@ -11,8 +11,8 @@ from inputs import check, fit, read
 from scipy import sparse
 
 from mpboost import MPBoostClassifier
-from mpboost.data import check_table, check_training_data, check_validation_data
-from mpboost.tables import DenseTable, SparseTable
+from mpboost.data.checks import check_table, check_training_data, check_validation_data
+from mpboost.data.tables import DenseTable, SparseTable
 
 NAN = np.nan
 

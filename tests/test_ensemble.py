@@ -9,11 +9,11 @@ from native.naive_tree import find_leaves
 from scipy.sparse import csr_array
 
 from mpboost import ModelFileError, _native, ensemble
-from mpboost.ensemble import TreeEnsemble
-from mpboost.fields import FINITE, Decisions, Parts
-from mpboost.outputs import Steps
-from mpboost.persistence import describe_trees
-from mpboost.tables import DenseTable, SparseTable
+from mpboost.boosting.ensembles import TreeEnsemble
+from mpboost.data.tables import DenseTable, SparseTable
+from mpboost.model_files.attribute_kinds import FINITE, Decisions, Parts
+from mpboost.model_files.model_file import describe_trees
+from mpboost.outputs.kinds import Steps
 
 N_ROWS, SIZES = 200, (3, 0, 17, 40)
 TABLES = {"dense": DenseTable, "sparse": lambda X: SparseTable.from_matrix(csr_array(X))}

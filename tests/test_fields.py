@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mpboost import ModelFileError
-from mpboost.fields import Array, Decisions, Field, Labels, Lists, Parts, Plain, State, Values
+from mpboost.model_files.attribute_kinds import Array, Decisions, Field, Labels, Lists, Parts, Plain, State, Values
 
 
 def pass_through(kind, value):

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from inputs import check, each_frame, fit, read
 
-from mpboost import sources
-from mpboost.data import check_table
-from mpboost.sources import _find_block
-from mpboost.tables import ColumnTable, DenseTable
+from mpboost.data import sources
+from mpboost.data.checks import check_table
+from mpboost.data.sources import _find_block
+from mpboost.data.tables import ColumnTable, DenseTable
 
 NAN = np.nan
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mpboost import Callback, MPGradientBoostingClassifier, MPGradientBoostingRegressor
-from mpboost.columns import SPLIT_DTYPE
-from mpboost.gradient_assembly import find_n_models
+from mpboost.data.binned import SPLIT_DTYPE
+from mpboost.estimators.gradient_assembly import find_n_models
 
 QUICK = {"n_estimators": 60, "learning_rate": 0.3, "stopping": None, "random_state": 0}
 ESTIMATORS = [MPGradientBoostingClassifier, MPGradientBoostingRegressor]

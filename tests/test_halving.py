@@ -11,7 +11,7 @@ from searches import SIZES, make_search
 from sklearn.base import clone
 
 from mpboost import Callback, MPBoostClassifier
-from mpboost.halving import Candidate, Race, plan_rungs, smooth_score
+from mpboost.tuning.halving import Candidate, Race, plan_rungs, smooth_score
 
 
 class Watch(Callback):

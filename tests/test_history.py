@@ -15,10 +15,10 @@ from mpboost import (
     MPBoostRegressor,
     MPGradientBoostingClassifier,
     MPGradientBoostingRegressor,
-    history,
     load_model,
     save_model,
 )
+from mpboost.boosting import history
 
 X, Y = make_integers()
 TARGETS = {"two": Y, "many": X[:, 0] // 20, "number": X[:, 0] + X[:, 1]}

@@ -12,11 +12,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import Callback, MPBoostClassifier, _native
-from mpboost.assembly import BoostingRun
-from mpboost.calibration import VoteCalibration
-from mpboost.sampling import FeatureSampler, ObservationSampler
-from mpboost.tables import DenseTable
-from mpboost.tasks import BinaryTask
+from mpboost.data.tables import DenseTable
+from mpboost.estimators.assembly import BoostingRun
+from mpboost.outputs.calibration import VoteCalibration
+from mpboost.sampling.observations import FeatureSampler, ObservationSampler
+from mpboost.tasks.two_classes import BinaryTask
 
 PARAMETERS = {**SMALL, "stopping": None, "warm_start": True}
 

@@ -21,12 +21,12 @@ from mpboost import (
     MPBoostRegressor,
     MPGradientBoostingClassifier,
     MPGradientBoostingRegressor,
-    difficulty,
     find_label_issues,
     load_model,
     save_model,
 )
-from mpboost.difficulty import judge_residuals, judge_shares, judge_votes
+from mpboost.outputs import difficulty
+from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
 
 SMALL = {"n_estimators": 60, "max_samples": 40, "max_features": 4, "stopping": None, "random_state": 0}
 WORDS = np.array(["ape", "bee", "cat", "dog"])

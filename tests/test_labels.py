@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from mpboost import MPBoostClassifier
-from mpboost.data import check_training_data, encode_labels, find_classes
+from mpboost.data.checks import check_training_data, encode_labels, find_classes
 
 NAN = np.nan
 

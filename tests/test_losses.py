@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import MPGradientBoostingClassifier, MPGradientBoostingRegressor, _native
-from mpboost.losses import BinaryLogLoss, Position, SoftmaxLoss, Step, ValueLoss, predict_values
+from mpboost.tasks.losses import BinaryLogLoss, Position, SoftmaxLoss, Step, ValueLoss, predict_values
 
 THREADS = _native.Threads(1)
 QUICK = {"n_estimators": 300, "learning_rate": 0.2, "max_samples": 0.5, "random_state": 0}

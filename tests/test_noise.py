@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from mpboost import MPBoostClassifier, MPBoostRegressor, load_model, save_model
-from mpboost.rates import MAX_AUTO_RATE
+from mpboost.tasks.rates import MAX_AUTO_RATE
 
 NEW = {
     "learning_rate": "auto",

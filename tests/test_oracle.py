@@ -7,7 +7,7 @@ from oracle import WEIGHTINGS, Oracle, is_completion, rank_values
 from runs import Recorder, RecordingLearner, boost_for, make_data, make_run, pose
 
 from mpboost import MPBoostClassifier
-from mpboost.ballots import rank_classes
+from mpboost.outputs.votes import rank_classes
 
 UNSEEN, AUTO = {"importance": "out_of_patch"}, {"learning_rate": "auto"}
 RUNS = {
@@ -105,7 +105,7 @@ def test_boost_draws_from_the_distributions_of_the_oracle(options):
 @pytest.mark.parametrize("learning_rate", [1.0, 0.1, "auto"])
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_classifier_publishes_what_the_oracle_finds(monkeypatch, weighting, learning_rate, importance):
-    monkeypatch.setattr("mpboost.assembly.TreeLearner", RecordingLearner)
+    monkeypatch.setattr("mpboost.estimators.assembly.TreeLearner", RecordingLearner)
     X, labels = make_data(missing=0.1)
     recorder = Recorder()
     model = MPBoostClassifier(

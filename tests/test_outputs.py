@@ -5,7 +5,7 @@ import pytest
 from native.naive_tree import as_columns, make_random_codes
 
 from mpboost import _native
-from mpboost.outputs import ClassVotes, Colours, Signs, Steps, Values
+from mpboost.outputs.kinds import ClassVotes, Colours, Signs, Steps, Values
 
 N_ROWS, N_CLASSES, N_TREES = 500, 5, 7
 RANKS = np.arange(N_CLASSES, dtype=np.uint16)

@@ -120,7 +120,7 @@ def test_package_ships_its_types(name):
 
 @pytest.mark.parametrize("name", ["report.html", "style.css", "script.js"])
 def test_package_ships_the_parts_of_reports(name):
-    assert files("mpboost.report").joinpath("templates", name).is_file()
+    assert files("mpboost.reporting").joinpath("templates", name).is_file()
 
 
 def test_stub_lists_what_the_engine_has():

@@ -15,9 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import ModelFileError, MPBoostClassifier, load_model, save_model
-from mpboost.container import SCHEMA, read_container, write_container
-from mpboost.fields import Parts, Plain, Strings
-from mpboost.persistence import FIELDS
+from mpboost.model_files.attribute_kinds import Parts, Plain, Strings
+from mpboost.model_files.container import SCHEMA, read_container, write_container
+from mpboost.model_files.model_file import FIELDS
 
 GOLDEN = Path(__file__).parent / "golden"
 LABELS = {

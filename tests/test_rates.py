@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracle import find_rate
 
-from mpboost.rates import GAIN, MAX_AUTO_RATE, MAX_WRONG_SHARE, MIN_AUTO_RATE, N_WARM_UP, LearningRate
+from mpboost.tasks.rates import GAIN, MAX_AUTO_RATE, MAX_WRONG_SHARE, MIN_AUTO_RATE, N_WARM_UP, LearningRate
 
 
 def make_margins(n_wrong, n_right, n_ties=0):

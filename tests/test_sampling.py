@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from mpboost import _native
-from mpboost.sampling import (
+from mpboost.sampling.observations import (
     CLASSIFIER_SIZES,
     REGRESSOR_SIZES,
     AutoFeatures,

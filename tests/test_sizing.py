@@ -8,9 +8,10 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from mpboost import Callback, MPBoostClassifier, sizing
-from mpboost.sampling import CLASSIFIER_SIZES, find_most_rows, find_patch_rows
-from mpboost.sizing import N_ITERATIONS
+from mpboost import Callback, MPBoostClassifier
+from mpboost.boosting import size_trial as sizing
+from mpboost.boosting.size_trial import N_ITERATIONS
+from mpboost.sampling.observations import CLASSIFIER_SIZES, find_most_rows, find_patch_rows
 
 
 def make_hard():

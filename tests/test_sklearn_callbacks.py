@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mpboost import Callback, MPBoostClassifier
-from mpboost.fitted import describe_classifier
+from mpboost.estimators.publishing import describe_classifier
 
 sklearn_callback = pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
 
@@ -151,7 +151,7 @@ def test_callbacks_that_ask_for_no_model_make_none(monkeypatch):
         n_made.append(1)
         return describe_classifier(*args, **kwargs)
 
-    monkeypatch.setattr("mpboost.classifier.describe_classifier", counted)
+    monkeypatch.setattr("mpboost.estimators.classifier.describe_classifier", counted)
     MPBoostClassifier(**PARAMETERS).set_callbacks(Book()).fit(*make_integers())
     assert len(n_made) == 1  # the one that is published
 

@@ -7,7 +7,7 @@ import pytest
 from helpers import StopAt
 
 from mpboost import PAPER, MPBoostClassifier
-from mpboost.stopping import NoStopping, PaperStopping, PatienceStopping, make_stopping
+from mpboost.boosting.stopping import NoStopping, PaperStopping, PatienceStopping, make_stopping
 
 
 def follow(rule, scores):

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from mpboost import _native, tables
-from mpboost.tables import ColumnTable, DenseTable, SparseTable
+from mpboost.data.tables import ColumnTable, DenseTable, SparseTable
 
 
 def make_numbers(n_rows=700, n_columns=150, dtype=np.float64):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from oracle import TABLE_I, WEIGHTINGS, is_completion
 
-from mpboost.rates import MAX_AUTO_RATE
-from mpboost.tasks import BinaryTask, WeightTable, log_weighting
+from mpboost.tasks.rates import MAX_AUTO_RATE
+from mpboost.tasks.two_classes import BinaryTask, WeightTable, log_weighting
 
 
 def make_task(labels, **options):

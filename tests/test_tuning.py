@@ -31,7 +31,7 @@ from mpboost import (
     OOPSearch,
     oop_tune,
 )
-from mpboost.callbacks import Bar
+from mpboost.boosting.callbacks import Bar
 
 # The winner
 

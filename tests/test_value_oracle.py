@@ -77,7 +77,7 @@ def test_boost_matches_the_oracle(options):
 @pytest.mark.parametrize("importance", ["impurity", "out_of_patch"])
 @pytest.mark.parametrize("weighting", RESIDUAL_WEIGHTINGS)
 def test_regressor_publishes_what_the_oracle_finds(monkeypatch, weighting, importance):
-    monkeypatch.setattr("mpboost.assembly.TreeLearner", RecordingLearner)
+    monkeypatch.setattr("mpboost.estimators.assembly.TreeLearner", RecordingLearner)
     X, labels = make_values(missing=0.1)
     recorder = Recorder()
     model = MPBoostRegressor(

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import r2_score
 from value_oracle import RESIDUAL_WEIGHTINGS
 
-from mpboost.sampling import probabilities_from_logs
-from mpboost.value_task import ValueTask, find_median, find_r2, weigh_residuals
+from mpboost.sampling.observations import probabilities_from_logs
+from mpboost.tasks.numbers import ValueTask, find_median, find_r2, weigh_residuals
 
 each_weighting = pytest.mark.parametrize("weighting", RESIDUAL_WEIGHTINGS)
 

@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import MPBoostClassifier
-from mpboost.tables import SparseTable
+from mpboost.data.tables import SparseTable
 
 
 def extend(model, X, y, n_estimators):

@@ -15,10 +15,10 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import Callback, MPBoostClassifier, _native
-from mpboost.learners import EstimatorLearner
-from mpboost.outputs import Signs
-from mpboost.sampling import Draw
-from mpboost.tables import DenseTable
+from mpboost.data.tables import DenseTable
+from mpboost.learners.trees import EstimatorLearner
+from mpboost.outputs.kinds import Signs
+from mpboost.sampling.observations import Draw
 
 
 @pytest.fixture(scope="module")

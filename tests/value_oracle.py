@@ -12,7 +12,7 @@ from native.naive_tree import read_sets, read_splits
 from numpy.typing import NDArray
 from oracle import CHECK_EVERY, Loop
 
-from mpboost.learners import TrainedLearner
+from mpboost.learners.trees import TrainedLearner
 
 #: What a residual weighs, given as a multiple of the median one.
 RESIDUAL_WEIGHTINGS = {

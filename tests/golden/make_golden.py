@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import mpboost
-from mpboost.container import SCHEMA
+from mpboost.model_files.container import SCHEMA
 
 FOLDER = Path(__file__).parent
 

@@ -8,8 +8,8 @@ from mpboost import (
     FeatureProbabilitiesDisplay,
     FeatureProbabilityRecorder,
     MPBoostClassifier,
-    history,
 )
+from mpboost.boosting import history
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="displays draw with matplotlib")
 pd = pytest.importorskip("pandas")

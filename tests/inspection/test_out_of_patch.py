@@ -12,7 +12,7 @@ from mpboost import (
     OOPConfusionDisplay,
     OOPResidualsDisplay,
 )
-from mpboost.boosting import BoostingRun
+from mpboost.boosting.loop import BoostingRun
 from mpboost.inspection.out_of_patch import judge_classes
 
 CLASSES = [task for task in TASKS if "numbers" not in task]

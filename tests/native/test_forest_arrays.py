@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost.columns import SPLIT_DTYPE
+from mpboost.data.binned import SPLIT_DTYPE
 
 from .forests import N_FEATURES, make_arrays, make_forest, sum_votes, take_tree
 from .naive_tree import (

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost.columns import SPLIT_DTYPE
+from mpboost.data.binned import SPLIT_DTYPE
 
 from .naive_tree import MISSING, as_columns, find_leaves, find_votes, make_tree, read_sets, read_splits
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost.columns import SPLIT_DTYPE
+from mpboost.data.binned import SPLIT_DTYPE
 
 from .naive_importance import credit_splits, normalise
 from .naive_tree import (

@@ -151,7 +151,7 @@ def test_report_refuses_other_data(models, data, task):
 
 
 def test_report_says_what_to_install(reports, monkeypatch):
-    from mpboost.report.rendering import make_environment
+    from mpboost.reporting.rendering import make_environment
 
     make_environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)

@@ -10,8 +10,8 @@ from reported import TASKS, fit
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, confusion_matrix, log_loss, r2_score
 
 import mpboost
-from mpboost.report.judgement import count_oop_votes, find_probabilities, judge
-from mpboost.report.quality import pick_points
+from mpboost.reporting.judgement import count_oop_votes, find_probabilities, judge
+from mpboost.reporting.quality import pick_points
 
 
 class KeepRows(mpboost.Callback):
