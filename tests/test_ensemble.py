@@ -8,7 +8,8 @@ from native.forests import N_FEATURES, make_arrays, make_forest, read_arrays, ta
 from native.naive_tree import find_leaves
 from scipy.sparse import csr_array
 
-from mpboost import ModelFileError, _native, ensemble
+from mpboost import ModelFileError, _native
+from mpboost.boosting import ensembles as ensemble
 from mpboost.boosting.ensembles import TreeEnsemble
 from mpboost.data.tables import DenseTable, SparseTable
 from mpboost.model_files.attribute_kinds import FINITE, Decisions, Parts

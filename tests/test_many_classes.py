@@ -11,8 +11,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 from test_interrupts import interrupt_in
 
-from mpboost import Callback, MPBoostClassifier, class_tasks, load_model, save_model
+from mpboost import Callback, MPBoostClassifier, load_model, save_model
 from mpboost.data.checks import MAX_CLASSES, encode_labels, find_classes
+from mpboost.tasks import many_classes as class_tasks
 
 WAYS = ["margin", "m2", "mh", "oc"]
 SMALL = {"n_estimators": 25, "max_samples": 60, "max_features": 4, "random_state": 0}

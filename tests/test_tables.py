@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from mpboost import _native, tables
+from mpboost import _native
+from mpboost.data import tables
 from mpboost.data.tables import ColumnTable, DenseTable, SparseTable
 
 
