@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,15 @@ def check_model(model: Any) -> None:
             "inside."
         )
     check_is_fitted(model)
+
+
+def check_predicts(kind: Literal["classes", "numbers"], model: Any, display: str, instead: str = "") -> None:
+    """Refuse a model that predicts the other kind of target, and say what to draw instead."""
+    check_model(model)
+    actual = "classes" if hasattr(model, "classes_") else "numbers"
+    if actual != kind:
+        advice = f": use {instead}" if instead else ""
+        raise ValueError(f"{display} is for {kind}, and {type(model).__name__} predicts {actual}{advice}.")
 
 
 def read_history(model: Any) -> History:

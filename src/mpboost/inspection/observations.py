@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
 from mpboost.inspection.drawing import COLOURS, MARKERS, check_image_shape, check_model, load_pyplot, make_axes, shorten
+from mpboost.inspection.judgement import require_judgement
 from mpboost.inspection.projection import open_table, project, read_rows
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class ObservationsDisplay:
             raise ValueError(f"X has {table.shape[0]} rows, but the model was fitted on {n_rows}: give that table.")
         if image_shape is not None:
             image_shape = check_image_shape(image_shape, model.n_features_in_)
-        weights = _weigh(model, size)
+        weights = _read_sizes(model, size)
         ranked = _rank_rows(weights, model.observation_difficulty_)
         rows = _choose_rows(ranked, max_points)
         if embedding is None:
@@ -289,14 +290,16 @@ class ObservationsDisplay:
             handle.set_sizes([40.0])
 
 
-def _weigh(model: Any, size: str) -> NDArray[np.float64]:
+def _read_sizes(model: Any, size: str) -> NDArray[np.float64]:
     """Read what a display shows as the size of rows; NaN where there is nothing to show."""
-    names = {"probability": "observation_probabilities_", "difficulty": "observation_difficulty_"}
-    if size not in names:
+    if size == "probability":
+        return np.asarray(model.observation_probabilities_)
+    if size != "difficulty":
         raise ValueError(f"size={size!r} must be 'probability' or 'difficulty'.")
-    if size == "difficulty" and np.isnan(model.oop_score_):
-        raise ValueError(f"No learner of this model can judge a row that it never saw. {model._oop_advice}")
-    return np.asarray(getattr(model, names[size]))
+    rows = require_judgement(model).rows
+    difficulty = np.full(len(model.observation_difficulty_), np.nan)
+    difficulty[rows] = model.observation_difficulty_[rows]
+    return difficulty
 
 
 def _rank_rows(weights: NDArray[np.float64], difficulty: NDArray[np.float64]) -> NDArray[np.intp]:

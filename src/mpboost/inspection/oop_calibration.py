@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpboost.inspection.drawing import COLOURS, make_axes, tidy
-from mpboost.inspection.out_of_patch import judge_classes
+from mpboost.inspection.drawing import COLOURS, check_predicts, make_axes, tidy
+from mpboost.inspection.judgement import compute_probabilities, require_judgement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,13 +108,15 @@ class OOPCalibrationDisplay:
         display : OOPCalibrationDisplay
             Drawn.
         """
-        judged = judge_classes(model, cls.__name__)
+        check_predicts("classes", model, cls.__name__)
+        judgement = require_judgement(model)
+        rows, shares = compute_probabilities(model, judgement)
         if pos_label is None and len(model.classes_) > 2:
-            probabilities, outcomes = judged.shares.max(axis=1), judged.predicted == judged.targets
+            probabilities, outcomes = shares[rows, judgement.predicted], judgement.is_right
             names = "the predicted class", "share of rows where it is right"
         else:
             code = 1 if pos_label is None else _find_code(model.classes_, pos_label)
-            probabilities, outcomes = judged.shares[:, code], judged.targets == code
+            probabilities, outcomes = shares[:, code], judgement.given == code
             names = f"class {model.classes_[code]}", f"share of rows of class {model.classes_[code]}"
         display = cls(probabilities, outcomes, n_bins=n_bins, event_name=names[0], outcome_name=names[1])
         return display.plot(ax=ax)

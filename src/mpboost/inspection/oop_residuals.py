@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpboost.inspection.drawing import COLOURS, load_pyplot, make_axes, tidy
-from mpboost.inspection.out_of_patch import judge_values
+from mpboost.inspection.drawing import COLOURS, check_predicts, load_pyplot, make_axes, tidy
+from mpboost.inspection.judgement import require_judgement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,8 +86,9 @@ class OOPResidualsDisplay:
         display : OOPResidualsDisplay
             Drawn.
         """
-        judged = judge_values(model, cls.__name__, instead="OOPConfusionDisplay")
-        return cls(judged.targets, judged.predicted).plot(kind=kind, max_points=max_points, ax=ax)
+        check_predicts("numbers", model, cls.__name__, instead="OOPConfusionDisplay")
+        judgement = require_judgement(model)
+        return cls(judgement.given, judgement.predicted).plot(kind=kind, max_points=max_points, ax=ax)
 
     def plot(self, *, kind: Kind = "residual_vs_predicted", max_points: int = 3000, ax: "Axes | None" = None) -> Self:
         """Draw.

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 #: As PNG's mark: not text, and changed by any transfer that takes it for text.
 MAGIC = b"\x89MPB\r\n\x1a\n"
 #: Number of the format that is written; all up to it are read.
-SCHEMA = 2
+SCHEMA = 3
 #: Mark, schema, bytes of the header, bytes of the file.
 PROLOGUE = struct.Struct("<8sIIQ")
 #: The last bytes: CRC-32 of all before.

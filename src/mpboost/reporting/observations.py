@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.inspection.judgement import Judgement
 from mpboost.inspection.label_issues import find_label_issues
 from mpboost.reporting.features import rank
-from mpboost.reporting.judgement import Judgement
 from mpboost.reporting.plain import draw_image, simplify, simplify_all
 from mpboost.reporting.quality import pick_points
 from mpboost.reporting.table import TrainingTable

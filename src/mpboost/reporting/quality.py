@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.reporting.judgement import Judgement, find_probabilities
+from mpboost.inspection.judgement import Judgement, compute_probabilities
 from mpboost.reporting.plain import simplify, simplify_all
 from mpboost.reporting.scores import find_share_interval
 
+#: Probabilities that are looked at, at most: calibration needs no more.
+MAX_PROBABILITIES = 2_000_000
 #: Bins of probabilities, of predictions, and of residuals.
 N_BINS, N_GROUPS, N_RESIDUALS = 10, 10, 31
 #: Classes whose confusions are shown as a matrix, and pairs of classes that are listed.
@@ -22,7 +24,7 @@ def summarise_calibration(model: Any, judgement: Judgement) -> dict[str, Any]:
 
     Of two classes these are the probabilities of the second one, of more those of the class that wins.
     """
-    places, probabilities = find_probabilities(model, judgement)
+    places, probabilities = compute_probabilities(model, judgement, MAX_PROBABILITIES)
     given, predicted, rows = judgement.given[places], judgement.predicted[places], np.arange(len(places))
     is_binary = len(model.classes_) == 2
     stated = probabilities[:, 1] if is_binary else probabilities[rows, predicted]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.reporting.judgement import Judgement
+from mpboost.inspection.judgement import Judgement
 from mpboost.reporting.plain import simplify, simplify_all
 
 #: Points of a curve.

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.inspection.judgement import judge
 from mpboost.reporting.advice import advise
 from mpboost.reporting.features import summarise_features
-from mpboost.reporting.judgement import judge
 from mpboost.reporting.observations import make_namer, summarise_observations
 from mpboost.reporting.plain import simplify, simplify_all
 from mpboost.reporting.quality import summarise_calibration, summarise_confusion, summarise_residuals

@@ -138,6 +138,7 @@ class GradientTask:
         self._seed = seed
         self.judged = np.arange(len(labels)) if keeps_patches else np.concatenate(reserved)
         self._in_patch = np.zeros_like(self.current.raw) if keeps_patches else None
+        self._in_patch_counts = np.zeros(len(labels), dtype=np.int32) if keeps_patches else None
         self._judged_labels = labels[self.judged]
         self._judged_weights = None if sample_weights is None else sample_weights[self.judged]
         self._oop_raw = np.tile(loss.baseline, (len(self.judged), 1))
@@ -172,7 +173,8 @@ class GradientTask:
     def state(self) -> State:
         """Views of raw predictions."""
         raws = {f"raw_{k}": predictor.raw for k, predictor in enumerate(self.predictors)}
-        return raws | {"oop_raw": self._oop_raw}
+        counts = {} if self._in_patch_counts is None else {"in_patch_counts": self._in_patch_counts}
+        return raws | {"oop_raw": self._oop_raw} | counts
 
     @property
     def log_weights(self) -> Floats:
@@ -242,10 +244,11 @@ class GradientTask:
         if not self.has_oop_score:
             self.oop_losses.append(np.nan)
             return
-        if self._in_patch is None:
+        if self._in_patch is None or self._in_patch_counts is None:
             self._oop_raw[now.place] = self.to_users(now.raw[now.reserved])
         else:
             self._in_patch[rows] += outputs.values[outputs.leaves[rows]]
+            self._in_patch_counts[rows] += 1
             self._oop_raw[:] = self.to_users(now.raw - self._in_patch)
         judged = self._oop_raw, self._judged_labels
         self.oop_score = self.loss.find_score(*judged, self._judged_weights)
@@ -273,6 +276,15 @@ class GradientTask:
         raw = np.full(shape, np.nan)
         raw[self.judged] = state["oop_raw"]
         return raw
+
+    def count_oop_learners(self, state: State, n_learners: int) -> NDArray[np.int32]:
+        """Count the trees of the model that reserved a row, or those whose minipatch did not have it."""
+        if "in_patch_counts" in state:
+            return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
+        counts = np.zeros(len(self.labels), dtype=np.int32)
+        for k, predictor in enumerate(self.predictors):
+            counts[predictor.reserved] = len(range(k, n_learners, len(self.predictors)))
+        return counts
 
     def score(self, totals: Floats, n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
         """Score other rows."""

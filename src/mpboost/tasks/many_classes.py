@@ -109,6 +109,10 @@ class ManyClassTask(StopsByScore, ABC):
         """Count the votes for each class of the learners that never saw the row."""
         return state["oop_votes"]
 
+    def count_oop_learners(self, state: State, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row: each has one vote."""
+        return np.asarray(state["oop_votes"].sum(axis=1, dtype=np.int32))
+
     def score(
         self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: NDArray[np.float64] | None
     ) -> float:
@@ -201,12 +205,24 @@ class ColourTask(ManyClassTask):
     ----------
     colours : list of int8 arrays of shape (n_classes,)
         The colours, -1 or +1, that classes had in each iteration.
+    in_patch_counts : int32 array of shape (n_samples,)
+        How many learners were trained on the row: votes do not tell, since each counts for several classes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.colours: list[NDArray[np.int8]] = []
         self.outputs = Colours(self.colours, len(self.ranks))
+        self.in_patch_counts = np.zeros(len(self.labels), dtype=np.int32)
+
+    @property
+    def state(self) -> State:
+        """Views of the votes, of what they weigh, and of the number of learners that saw a row."""
+        return super().state | {"in_patch_counts": self.in_patch_counts}
+
+    def count_oop_learners(self, state: State, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row."""
+        return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
 
     def pose(self, iteration: int, threads: _native.Threads) -> NDArray[np.int8]:
         """Colour half of the classes, and weigh the rows by what they are confused with across colours."""
@@ -229,6 +245,7 @@ class ColourTask(ManyClassTask):
         return complete_classes(rows, self._posed, self.log_weights, self._seed, iteration, threads)
 
     def _count(self, outputs: NDArray[Any], rows: NDArray[np.int64], threads: _native.Threads) -> tuple[float, float]:
+        self.in_patch_counts[rows] += 1
         return _native.add_colour_votes(
             outputs,
             self.colours[-1],

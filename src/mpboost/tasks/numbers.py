@@ -141,6 +141,10 @@ class ValueTask(StopsByScore):
         np.divide(state["oop_sums"], state["oop_counts"], out=predictions, where=state["oop_counts"] > 0)
         return predictions
 
+    def count_oop_learners(self, state: State, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row."""
+        return state["oop_counts"].copy()
+
     def score(
         self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: NDArray[np.float64] | None
     ) -> float:

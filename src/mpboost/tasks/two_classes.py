@@ -81,6 +81,9 @@ class Task(Protocol):
     def count_judgements(self, rows: NDArray[np.int64]) -> float:
         """Tell how often the average row is judged out of patch by a learner that was trained on these rows."""
 
+    def count_oop_learners(self, state: State, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that judged each row without having seen it, in an array of its own."""
+
 
 class StopsByScore:
     """Of tasks that are learned as long as their score gets better, which learners that never saw a row vote on."""
@@ -246,6 +249,10 @@ class BinaryTask(StopsByScore):
         counts = np.column_stack([n_out_of_patch - votes, n_out_of_patch + votes])
         counts //= 2
         return counts
+
+    def count_oop_learners(self, state: State, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row."""
+        return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
 
     def score(
         self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: NDArray[np.float64] | None
