@@ -5,7 +5,6 @@ import pytest
 
 import mpboost
 from mpboost import (
-    Callback,
     MPBoostClassifier,
     MPBoostRegressor,
     MPGradientBoostingClassifier,
@@ -17,6 +16,7 @@ from mpboost import (
 )
 from mpboost.inspection.judgement import compute_probabilities, judge, require_judgement
 from mpboost.model_files.old_formats import estimate_oop_counts
+from tests.support.helpers import PatchKeeper
 
 N_ROWS = 120
 SMALL = {"n_estimators": 12, "max_samples": 40, "stopping": None, "random_state": 0}
@@ -38,16 +38,6 @@ KINDS = {
     "gradients out of minipatches": (MPGradientBoostingClassifier, {"leaf_refit": False, "oop_size": 0}, 3),
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-class PatchKeeper(Callback):
-    """Keeps the rows of each minipatch."""
-
-    def __init__(self):
-        self.rows = []
-
-    def on_iteration_end(self, run):
-        self.rows.append(run.rows.copy())
 
 
 def make_data(n_classes, seed=0):
