@@ -355,9 +355,9 @@ def test_find_label_issues_refuses_models_that_cannot_tell():
     X, y = make_classes(2)
     with pytest.raises(NotFittedError):
         find_label_issues(MPBoostClassifier())
-    with pytest.raises(TypeError, match="not by DecisionTreeClassifier"):
+    with pytest.raises(TypeError, match="not DecisionTreeClassifier"):
         find_label_issues(DecisionTreeClassifier().fit(X, y))
-    with pytest.raises(TypeError, match="pass the last step"):
+    with pytest.raises(TypeError, match="pass the model inside"):
         find_label_issues(make_pipeline(StandardScaler(), MPBoostClassifier(**SMALL)).fit(X, y))
     for estimator in (MPBoostClassifier, MPBoostRegressor):
         with pytest.raises(ValueError, match="smaller max_samples"):

@@ -47,7 +47,7 @@ def test_calibration_error_and_intervals_are_by_the_book():
     np.testing.assert_array_equal(display.counts, [10, 0, 0, 10])
     np.testing.assert_allclose(display.mean_probabilities, [0.1, np.nan, np.nan, 1.0])
     assert display.calibration_error == pytest.approx(0.2)
-    low, high = display._find_intervals()
+    low, high = display._bins.low, display._bins.high
     np.testing.assert_allclose([low[0], high[0]], [0.2366, 0.7634], atol=1e-4)  # Wilson, 5 of 10
     np.testing.assert_allclose([low[3], high[3]], [0.7225, 1.0], atol=1e-4)
 

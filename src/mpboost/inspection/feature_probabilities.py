@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpboost.boosting.callbacks import FeatureProbabilityRecorder
+from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.drawing import (
     COLOURS,
-    check_image_shape,
-    check_model,
     load_pyplot,
     make_axes,
     pick_styles,

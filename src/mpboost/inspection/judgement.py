@@ -94,6 +94,12 @@ def compute_probabilities(
     return places, model._calibration.predict(*break_ties(_count_votes(model, rows), model._ranks))
 
 
+def decode_targets(model: Any, targets: NDArray[Any]) -> NDArray[Any]:
+    """Give the labels that codes of classes stand for; numbers stay what they are."""
+    decoded: NDArray[Any] = model.classes_[targets] if hasattr(model, "classes_") else targets
+    return decoded
+
+
 def _decide(model: Any, decision: NDArray[np.float64]) -> NDArray[np.integer]:
     """Decide for classes, as the model's ``predict`` does, by rows of ``oop_decision_function_``."""
     if not hasattr(model, "_ranks"):  # log odds

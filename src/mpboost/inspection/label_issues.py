@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_is_fitted
 
-from mpboost.estimators.base import MinipatchBooster
-from mpboost.inspection.judgement import require_judgement
+from mpboost.inspection.checks import check_model
+from mpboost.inspection.judgement import decode_targets, require_judgement
 
 #: Numbers are suspect whose residual is at least five times the median.
 RESIDUAL_THRESHOLD = 5 / 6
@@ -64,12 +63,7 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
     >>> sorted(issues.row[:2].tolist()), issues.given[:2], issues.suggested[:2]
     ([7, 20], array([2, 2]), array([0, 0]))
     """
-    if not isinstance(model, MinipatchBooster):
-        raise TypeError(
-            f"Label issues are found by a model of mpboost, not by {type(model).__name__}; of a pipeline, pass the "
-            "last step."
-        )
-    check_is_fitted(model)
+    check_model(model)
     judgement = require_judgement(model)
     rows, given, suggested = judgement.rows, judgement.given, judgement.predicted
     difficulty = model.observation_difficulty_[rows]
@@ -89,10 +83,12 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
         is_suspect = difficulty >= RESIDUAL_THRESHOLD
     places = np.flatnonzero(is_suspect)
     places = places[np.argsort(-difficulty[places], kind="stable")][:n]
-    given, suggested = given[places], suggested[places]
-    if hasattr(model, "classes_"):
-        given, suggested = model.classes_[given], model.classes_[suggested]
-    return Bunch(row=rows[places], difficulty=difficulty[places], given=given, suggested=suggested)
+    return Bunch(
+        row=rows[places],
+        difficulty=difficulty[places],
+        given=decode_targets(model, given[places]),
+        suggested=decode_targets(model, suggested[places]),
+    )
 
 
 def _are_clear_wins(

@@ -9,8 +9,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-from mpboost.inspection.drawing import COLOURS, MARKERS, check_image_shape, check_model, load_pyplot, make_axes, shorten
-from mpboost.inspection.judgement import require_judgement
+from mpboost.inspection.checks import check_image_shape, check_model
+from mpboost.inspection.drawing import COLOURS, MARKERS, load_pyplot, make_axes, shorten
+from mpboost.inspection.judgement import decode_targets, require_judgement
 from mpboost.inspection.projection import open_table, project, read_rows
 
 if TYPE_CHECKING:
@@ -159,8 +160,6 @@ class ObservationsDisplay:
             if positions.shape != (n_rows, 2):
                 raise ValueError(f"embedding has the shape {positions.shape} and must have ({n_rows}, 2).")
             positions = positions[rows]
-        targets = model._targets[rows]
-        is_class = hasattr(model, "classes_")
         hardest = np.searchsorted(rows, ranked[:n_hardest])
         images = None
         if image_shape is not None:
@@ -169,9 +168,9 @@ class ObservationsDisplay:
         display = cls(
             positions,
             weights[rows],
-            model.classes_[targets] if is_class else targets,
+            decode_targets(model, model._targets[rows]),
             rows,
-            is_class=is_class,
+            is_class=hasattr(model, "classes_"),
             hardest=hardest,
             images=images,
             axis_names=("first principal component", "second principal component") if embedding is None else ("", ""),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mpboost.inspection.drawing import check_predicts, make_axes, shorten
+from mpboost.inspection.checks import check_predicts
+from mpboost.inspection.drawing import make_axes, shorten
 from mpboost.inspection.judgement import require_judgement
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpboost.inspection.drawing import COLOURS, check_predicts, load_pyplot, make_axes, tidy
+from mpboost.inspection.checks import check_predicts
+from mpboost.inspection.drawing import COLOURS, load_pyplot, make_axes, tidy
 from mpboost.inspection.judgement import require_judgement
 
 if TYPE_CHECKING:

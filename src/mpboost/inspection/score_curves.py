@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpboost.inspection.drawing import COLOURS, LINES, check_model, make_axes, tidy
+from mpboost.inspection.checks import check_model
+from mpboost.inspection.drawing import COLOURS, LINES, make_axes, tidy
 from mpboost.inspection.stages import name_score, read_losses, read_scores, score_stages
 
 if TYPE_CHECKING:

@@ -1,22 +1,21 @@
 """The layout of a model file: a header of names and numbers, then arrays. docs/model-file.md describes it.
 
-What the names mean is told in ``persistence.py``; here it only matters that a file is whole, that each array lies where
+What the names mean is told in ``model_file.py``; here it only matters that a file is whole, that each array lies where
 it should, and that nothing is believed before it is checked.
 """
 
 import json
 import math
 import os
-import secrets
-import shutil
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mpboost._files import write_whole
 
 #: As PNG's mark: not text, and changed by any transfer that takes it for text.
 MAGIC = b"\x89MPB\r\n\x1a\n"
@@ -70,7 +69,12 @@ def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays
     for array, end in zip(arrays.values(), ends[1:], strict=True):
         pieces += [bytes(end - array.nbytes - position), array.reshape(-1).view(np.uint8).data]
         position = end
-    _replace_file(path, pieces)
+    with write_whole(path) as temporary, open(temporary, "xb") as file:
+        checksum = 0
+        for piece in pieces:
+            file.write(piece)
+            checksum = zlib.crc32(piece, checksum)
+        file.write(CHECKSUM.pack(checksum))
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
@@ -174,24 +178,3 @@ def _find_ends(header_end: int, sizes: list[int]) -> list[int]:
     for size in sizes:
         ends.append(-(-ends[-1] // ALIGNMENT) * ALIGNMENT + size)
     return ends
-
-
-def _replace_file(path: str | os.PathLike[str], pieces: list[bytes | memoryview]) -> None:
-    path = os.path.realpath(path)  # a link stays one
-    temporary = os.path.join(os.path.dirname(path), f".mpboost-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            checksum = 0
-            for piece in pieces:
-                file.write(piece)
-                checksum = zlib.crc32(piece, checksum)
-            file.write(CHECKSUM.pack(checksum))
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileNotFoundError):
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise

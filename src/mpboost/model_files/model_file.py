@@ -1,7 +1,7 @@
 """Models in files that are safe to load: no pickle, nothing executed, nothing believed before it is checked.
 
-Here stands what a model is made of. ``fields.py`` has the kinds of its attributes, ``container.py`` the layout of the
-file, and docs/model-file.md describes the whole.
+Here stands what a model is made of. ``attribute_kinds.py`` has the kinds of its attributes, ``container.py`` the
+layout of the file, ``old_formats.py`` what older files lack, and docs/model-file.md describes the whole.
 """
 
 import os

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.inspection.judgement import Judgement
+from mpboost.inspection.judgement import Judgement, decode_targets
 from mpboost.inspection.label_issues import find_label_issues
 from mpboost.reporting.features import rank
 from mpboost.reporting.plain import draw_image, simplify, simplify_all
@@ -114,7 +114,7 @@ def _list_rows(
 
 
 def _name_targets(model: Any, targets: NDArray[Any]) -> list[Any]:
-    return simplify_all(model.classes_[targets] if hasattr(model, "classes_") else targets)
+    return simplify_all(decode_targets(model, targets))
 
 
 def _count_difficulties(model: Any, judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:
