@@ -63,7 +63,7 @@ def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays
     text = json.dumps({**header, "arrays": table}, allow_nan=False, separators=(",", ":")).encode("ascii")
     if len(text) > MAX_HEADER_BYTES or _count_items(text) > MAX_HEADER_ITEMS:
         raise ValueError("The parameters of this model are too large for a model file; shorten them, or use pickle.")
-    ends = _find_ends(PROLOGUE.size + len(text), [array.nbytes for array in arrays.values()])
+    ends = _compute_ends(PROLOGUE.size + len(text), [array.nbytes for array in arrays.values()])
     pieces: list[bytes | memoryview] = [PROLOGUE.pack(MAGIC, SCHEMA, len(text), ends[-1] + CHECKSUM.size), text]
     position = PROLOGUE.size + len(text)
     for array, end in zip(arrays.values(), ends[1:], strict=True):
@@ -153,7 +153,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _read_arrays(data: bytes, header_end: int, table: dict[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
     entries = {name: _check_entry(name, entry, len(data)) for name, entry in table.items()}
     # Places follow from sizes, so that arrays can neither overlap nor leave gaps; sizes are Python's integers.
-    ends = _find_ends(header_end, [math.prod(shape) * dtype.itemsize for dtype, shape in entries.values()])
+    ends = _compute_ends(header_end, [math.prod(shape) * dtype.itemsize for dtype, shape in entries.values()])
     if ends[-1] + CHECKSUM.size != len(data):
         raise ModelFileError("its arrays do not fill the file.")
     for (name, (dtype, shape)), end in zip(entries.items(), ends[1:], strict=True):
@@ -172,8 +172,8 @@ def _check_entry(name: str, entry: Any, limit: int) -> tuple[np.dtype[Any], tupl
     raise ModelFileError(f"the type or shape of the array {name!r} is wrong.")
 
 
-def _find_ends(header_end: int, sizes: list[int]) -> list[int]:
-    """Find where the header and each array end."""
+def _compute_ends(header_end: int, sizes: list[int]) -> list[int]:
+    """Compute where the header and each array end."""
     ends = [header_end]
     for size in sizes:
         ends.append(-(-ends[-1] // ALIGNMENT) * ALIGNMENT + size)

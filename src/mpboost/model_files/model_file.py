@@ -28,16 +28,16 @@ from mpboost.model_files.attribute_kinds import (
     SCORE,
     SHARE,
     Array,
+    AttributeKind,
     Decisions,
     Field,
-    Kind,
     Labels,
     Lists,
+    ObjectState,
     Parts,
     Plain,
     Rule,
     Scalar,
-    State,
     Strings,
     refuse,
 )
@@ -73,9 +73,9 @@ FEATURES = (
 )
 
 
-def describe_trees(leaf_values: Kind) -> State:
+def describe_trees(leaf_values: AttributeKind) -> ObjectState:
     """Describe an ensemble of trees; their leaf values have a second axis where trees have more than one output."""
-    return State(
+    return ObjectState(
         TreeEnsemble,
         Field("edges", Array("float64", "n_edges")),
         Field("edge_offsets", Array("int64", "n_features+1")),
@@ -87,7 +87,7 @@ def describe_trees(leaf_values: Kind) -> State:
 
 
 #: Files before format 2 have none.
-HISTORY = State(
+HISTORY = ObjectState(
     History,
     Field("iterations", Array("int64", "n_moments", rule=ASCENDING_FROM_ONE)),
     Field("effective_observations", Array("float64", "n_moments", rule=AT_LEAST_ONE)),
@@ -96,7 +96,7 @@ HISTORY = State(
 )
 
 
-def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: Kind) -> tuple[Field, ...]:
+def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: AttributeKind) -> tuple[Field, ...]:
     return (
         Field("n_iter_", Scalar(int, size="n_iterations")),
         Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
@@ -135,7 +135,7 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         Field("classes_", Labels("n_classes")),
         *_list_run_fields(SCORE, SHARE, Array("float64", "n_leaves", rule=FINITE)),
         Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
-        Field("_calibration", State(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
+        Field("_calibration", ObjectState(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
         Field("learning_rate_", Scalar(float, rule=LEARNING_RATE)),

@@ -38,7 +38,7 @@ def summarise(
     _check_data(model, table, y)
     shape = None if image_shape is None else check_image_shape(image_shape, table.n_features)
     names = _name_features(model, shape)
-    facts, judgement = table.find_facts(), judge(model)
+    facts, judgement = table.collect_facts(), judge(model)
     is_classifier = hasattr(model, "classes_")
     summary: dict[str, Any] = {
         "title": title if title is not None else type(model).__name__,
