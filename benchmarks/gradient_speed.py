@@ -15,7 +15,7 @@ from benchmarks.output import MarkdownTable, print_heading, print_line
 from benchmarks.peers import Plan, find_boosters, is_regression, measure_peer
 from benchmarks.sets import load_set, split
 from mpboost import Callback
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 
 #: The largest share of LightGBM's time that is asked for.
 SHARES = {
@@ -46,7 +46,7 @@ class IterationClock(Callback):
 
 
 @dataclass(frozen=True)
-class Race:
+class Tournament:
     """A fit of LightGBM, and one of ours right after it; scores are in percent, on test rows.
 
     Attributes
@@ -81,7 +81,7 @@ class Race:
         return self.times[int(n_iterations) - 1] / self.peer_seconds if np.isfinite(n_iterations) else np.inf
 
 
-def run_race(problem: Problem, seed: int, n_trees: int, n_threads: int) -> Race:
+def run_race(problem: Problem, seed: int, n_trees: int, n_threads: int) -> Tournament:
     """Fit LightGBM and then ours."""
     peer_score, peer_seconds = measure_peer("LightGBM", problem, Plan(n_trees, seed, n_threads))
     make = find_gradient_estimator(problem)
@@ -93,7 +93,7 @@ def run_race(problem: Problem, seed: int, n_trees: int, n_threads: int) -> Race:
         seconds = time.perf_counter() - start
     find_score = r2_score if is_regression(problem) else accuracy_score
     scores = [100.0 * find_score(problem.y_test, guess) for guess in model.staged_predict(problem.X_test)]
-    return Race(peer_score, peer_seconds, scores, clock.seconds, seconds)
+    return Tournament(peer_score, peer_seconds, scores, clock.seconds, seconds)
 
 
 def show_speed(
@@ -118,7 +118,7 @@ def show_speed(
         table.add(_describe(name, races))
 
 
-def _describe(name: str, races: Sequence[Race]) -> list[str]:
+def _describe(name: str, races: Sequence[Tournament]) -> list[str]:
     share = float(np.median([race.share(race.n_first) for race in races]))
     lasting = float(np.median([race.share(race.n_lasting) for race in races]))
     asked = SHARES.get(name)

@@ -12,7 +12,7 @@ from benchmarks.contestants import Outcome
 from benchmarks.data import Problem
 from benchmarks.gradient_accuracy import count_wins, find_lead
 from benchmarks.gradient_profile import EngineClock, find_parts, profile_fit
-from benchmarks.gradient_speed import Race
+from benchmarks.gradient_speed import Tournament
 from benchmarks.peers import PeerMemory, Plan, find_boosters
 from benchmarks.sets import CATEGORICAL
 from mpboost import _native
@@ -165,7 +165,7 @@ def test_memory_tells_plans_and_problems_apart(tmp_path, monkeypatch):
     ids=["for a while, then for good", "at once", "not in the end", "never"],
 )
 def test_race_finds_crossings(scores, first, lasting):
-    race = Race(80.0, 2.0, scores, times=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], seconds=6.0)
+    race = Tournament(80.0, 2.0, scores, times=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], seconds=6.0)
     assert (race.n_first, race.n_lasting) == (first, lasting)
     assert (race.share(first), race.share(lasting)) == (first / 2, lasting / 2)
 

@@ -11,7 +11,7 @@ from mpboost import (
     OOPConfusionDisplay,
     OOPResidualsDisplay,
 )
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 from mpboost.inspection.out_of_patch import judge_classes
 from tests.support.pictures import TASKS, assert_apart, draw, fit, read_boxes
 
@@ -25,7 +25,7 @@ def test_votes_for_two_classes_are_those_of_the_run(data, parameters):
     weights = np.r_[np.zeros(5), np.ones(len(y) - 5)]
     model = MPBoostClassifier(n_estimators=12, stopping=None, warm_start=True, random_state=0, **parameters)
     run: BoostingRun = model.fit(X, y, sample_weight=weights)._run
-    votes = run.task.count_oop_votes(run.best.task, run.best_iteration)
+    votes = run.parts.task.count_oop_votes(run.best.task, run.best_iteration)
     judged = judge_classes(model, "")
     is_decided = votes[:, 0] != votes[:, 1]
     np.testing.assert_array_equal(judged.rows, 5 + np.flatnonzero(is_decided))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_is_fitted
 
+from mpboost._compat import Interval, validate_params
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.outputs.votes import find_winners
 
