@@ -73,12 +73,12 @@ def assert_whole(model, X):
     [
         (ObservationSampler, "sample", 4),
         (FeatureSampler, "sample", 4),
-        (BinaryTask, "complete", 4),
+        (BinaryTask, "pose", 4),
         (BinaryTask, "update", 5),
         (FeatureSampler, "update", 5),
         (BoostingRun, "record", 5),
     ],
-    ids=["draw-rows", "draw-features", "complete", "update-votes", "update-q", "record"],
+    ids=["draw-rows", "draw-features", "pose", "update-votes", "update-q", "record"],
 )
 def test_interrupt_keeps_whole_iterations_wherever_it_comes(monkeypatch, owner, method, n_done):
     X, y = make_integers()
