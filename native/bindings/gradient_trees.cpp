@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "mpboost/gradient_credit.hpp"
 #include "mpboost/gradient_grower.hpp"
 
 namespace mpboost::bindings {

@@ -1,5 +1,3 @@
-#include "mpboost/gradients.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -10,6 +8,9 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "mpboost/gradient_draw.hpp"
+#include "mpboost/leaf_sums.hpp"
+#include "mpboost/losses.hpp"
 
 namespace mpboost::bindings {
 namespace {

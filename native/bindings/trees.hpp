@@ -32,11 +32,11 @@ std::vector<T> records_from_numpy(const Vector<const std::uint8_t>& bytes) {
 template <class T>
 using LeafValues = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>;
 
-inline auto values_to_numpy(const std::vector<double>& values, std::int64_t n_outputs) {
-  auto* owned = new std::vector<double>(values);
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+inline auto values_to_numpy(std::vector<double> values, std::int64_t n_outputs) {
   const auto n = static_cast<std::size_t>(n_outputs);
-  return nb::ndarray<nb::numpy, double>(owned->data(), n == 1 ? 1 : 2, std::array{values.size() / n, n}.data(), owner);
+  const std::array shape{values.size() / n, n};
+  double* data = values.data();  // stays where it is when the vector moves
+  return nb::ndarray<nb::numpy, double>(data, n == 1 ? 1 : 2, shape.data(), own(std::move(values)));
 }
 
 inline std::int64_t count_outputs(const LeafValues<const double>& values) {

@@ -1,8 +1,7 @@
-// What the splits of a tree are worth to rows that it was not grown on.
+#include "mpboost/gradient_credit.hpp"
+
 #include <algorithm>
 #include <cmath>
-
-#include "mpboost/gradient_grower.hpp"
 
 namespace mpboost {
 namespace {

@@ -1,9 +1,9 @@
+#include "mpboost/gradient_draw.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
-
-#include "mpboost/gradients.hpp"
 
 namespace mpboost {
 namespace {

@@ -1,6 +1,6 @@
 // The inner loops, written once with the compiler's vector types and compiled once per instruction set
-// (kernels_portable.cpp, kernels_avx2.cpp). Only raw memory in here: a library template compiled with
-// AVX2 could be linked into code that must run without it.
+// (kernels_portable.cpp, kernels_avx2.cpp), in a namespace named after it (MPBOOST_ISA). Only raw memory in here: a
+// library template compiled with AVX2 could be linked into code that must run without it.
 
 #include <cstdint>
 #include <cstring>
@@ -35,5 +35,27 @@ void log_exponential(double* values, std::int64_t n) {
 }
 
 }  // namespace
+
+#define MPBOOST_QUOTE(name) #name
+#define MPBOOST_NAME_OF(isa) MPBOOST_QUOTE(isa)
+
+extern const Kernels table;  // declared here to be seen by kernels.cpp: constants are otherwise a file's own
+const Kernels table{
+    .name = MPBOOST_NAME_OF(MPBOOST_ISA),
+    .search_pairs = search_pairs,
+    .search_bins = search_bins,
+    .search_weighted_pairs = search_weighted_pairs,
+    .search_weighted_bins = search_weighted_bins,
+    .search_gradients = search_gradients,
+    .log_exponential = log_exponential,
+    .sweep_block = sweep_block,
+    .select_block = select_block,
+    .log_loss = log_loss,
+    .softmax = softmax,
+    .value_loss = value_loss,
+    .gradient_sizes = gradient_sizes,
+    .sum_blocks = sum_blocks,
+};
+
 }  // namespace MPBOOST_ISA
 }  // namespace mpboost

@@ -1,8 +1,9 @@
+#include "mpboost/leaf_sums.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
-#include "mpboost/gradients.hpp"
 #include "sweep.hpp"
 
 namespace mpboost {

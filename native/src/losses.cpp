@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "mpboost/losses.hpp"
 
-#include "mpboost/gradients.hpp"
+#include <vector>
 
 namespace mpboost {
 namespace {

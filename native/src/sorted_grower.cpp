@@ -195,7 +195,7 @@ void SortedGrower<Criterion>::search_categories(const Node& node, std::size_t li
     if (n_missing > 0 && n_left + n_missing < n) offer(side.score_with_missing(), n_left + n_missing, true);
   }
   if (std::isinf(best.score)) return;  // no cut is allowed
-  // What categories gain by chance is taken off for the most part: see binary_categories.cpp.
+  // What categories gain by chance is taken off for the most part: see binary_grower_categories.cpp.
   const double k = static_cast<double>(categories_.size()) + (n_missing > 0);
   best.score = std::max(criterion_.base(), best.score - 0.75 * (k - 1) / (n - 1) * criterion_.impurity());
   if (best.score > choice.score) choice = best;

@@ -112,7 +112,7 @@ class Threads::Team {
   std::vector<std::thread> workers_;
 };
 
-Threads::Threads(int n_threads) : owner_(::getpid()), team_(n_threads > 1 ? new Team(n_threads - 1) : nullptr) {}
+Threads::Threads(int n_threads) : owner_(::getpid()), team_(n_threads > 1 ? std::make_unique<Team>(n_threads - 1) : nullptr) {}
 
 Threads::~Threads() {
   // In a forked child there is nothing to join, and locks may be held by threads that are not there: leave it all alone.

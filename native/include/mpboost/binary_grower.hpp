@@ -64,12 +64,12 @@ class BinaryGrower {
   void partition(const Node& node, const Choice& choice, Node& left, Node& right);
   void move_rows(const Node& node);
 
-  std::uint8_t* codes(std::size_t group, std::int32_t row) {
-    return patch_.data() + (group * static_cast<std::size_t>(n_rows_) + static_cast<std::size_t>(row)) * group_lanes;
+  // Where the codes of a row begin in patch_.
+  std::size_t offset(std::size_t group, std::int32_t row) const {
+    return (group * static_cast<std::size_t>(n_rows_) + static_cast<std::size_t>(row)) * group_lanes;
   }
-  const std::uint8_t* codes(std::size_t group, std::int32_t row) const {
-    return const_cast<BinaryGrower*>(this)->codes(group, row);
-  }
+  std::uint8_t* codes(std::size_t group, std::int32_t row) { return patch_.data() + offset(group, row); }
+  const std::uint8_t* codes(std::size_t group, std::int32_t row) const { return patch_.data() + offset(group, row); }
   // The codes of a node's rows in a lane are group_lanes apart.
   const std::uint8_t* lane_codes(std::size_t lane, const Node& node) const {
     return codes(lane / group_lanes, node.begin) + lane % group_lanes;

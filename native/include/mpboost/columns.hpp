@@ -30,7 +30,7 @@ class BinnedColumns {
         n_columns_(n_columns),
         stride_(find_stride(n_rows, n_columns)),
         n_bins_(static_cast<std::size_t>(n_columns), 1),
-        has_missing_(new std::atomic<bool>[static_cast<std::size_t>(n_columns)]()),
+        has_missing_(std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(n_columns))),
         memory_(std::calloc(static_cast<std::size_t>(stride_ * n_columns) + alignment, 1)) {
     if (!memory_) throw std::bad_alloc();
     void* start = memory_.get();

@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "code_lookup.hpp"
 #include "mpboost/binning.hpp"
-#include "search.hpp"
 #include "typed_table.hpp"
 
 namespace mpboost {
@@ -33,7 +33,7 @@ void encode_rows(Table<T> table, const BinMapper& mapper, std::int64_t begin, st
       for (std::int64_t j = first; j < last; ++j) {
         double values[block_rows];
         for (int i = 0; i < n; ++i) values[i] = static_cast<double>(table.at(row + i, j));
-        if (find_codes(mapper.edges_of(out.first_column + j), values, n, out.column(j) + row))
+        if (look_up_codes(mapper.edges_of(out.first_column + j), values, n, out.column(j) + row))
           out.columns->set_has_missing(out.first_column + j, true);
       }
     }

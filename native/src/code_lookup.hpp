@@ -1,4 +1,4 @@
-// Finding the bins of values.
+// Looks up the codes of values among the edges of bins. Header-only.
 #pragma once
 
 #include <bit>
@@ -31,7 +31,7 @@ inline void halve_edges(std::span<const double> edges, const double* values, int
 }
 
 // Write the codes of up to a block of values; return whether any is missing.
-inline bool find_codes(std::span<const double> edges, const double* values, int n, std::uint8_t* out) {
+inline bool look_up_codes(std::span<const double> edges, const double* values, int n, std::uint8_t* out) {
   std::uint32_t counts[block_rows];
   n <= 2 ? count_edges(edges, values, n, counts) : halve_edges(edges, values, n, counts);
   bool has_missing = false;
