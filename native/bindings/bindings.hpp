@@ -1,4 +1,4 @@
-// What the bindings share: array types, and checks that keep a wrong call from touching foreign memory.
+// What the bindings share: array types, and checks that keep a wrong call from touching memory that is not ours.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -49,7 +49,8 @@ inline void check_indices(const Vector<const std::int64_t>& indices, std::int64_
 template <class T>
 nb::capsule own(std::vector<T>&& values) {
   auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  nb::capsule owner(owned.get(), [](void* p) noexcept { std::default_delete<std::vector<T>>{}(static_cast<std::vector<T>*>(p)); });
+  nb::capsule owner(owned.get(),
+                    [](void* p) noexcept { std::default_delete<std::vector<T>>{}(static_cast<std::vector<T>*>(p)); });
   static_cast<void>(owned.release());  // the capsule has it now
   return owner;
 }

@@ -9,8 +9,8 @@
 
 namespace mpboost {
 
-// Count the edges below each value by going over all of them: memory is read in order, which for a few values is faster
-// than the leaps of halving, six times so where the edges are not in the cache.
+// Count the edges below each value by going over all of them: memory is read in order, which for one or two values is
+// faster than halving, as was measured: six times where the edges are not in the cache.
 inline void count_edges(std::span<const double> edges, const double* values, int n, std::uint32_t* counts) {
   for (int i = 0; i < n; ++i) {
     std::uint64_t count = 0;
@@ -19,8 +19,8 @@ inline void count_edges(std::span<const double> edges, const double* values, int
   }
 }
 
-// The same by at most eight rounds of halving, each over all values, so that the processor works on many searches at
-// a time.
+// The same by at most eight rounds of halving, each over all values, so that the processor works on many searches at a
+// time.
 inline void halve_edges(std::span<const double> edges, const double* values, int n, std::uint32_t* counts) {
   const std::size_t half = std::bit_floor(edges.size());
   // The first round leaves half - 1 edges to look at, the first or the last ones; they may overlap, which does no harm.

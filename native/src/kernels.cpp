@@ -26,7 +26,7 @@ const Choice& runnable() {
   static const Choice choice = [] {
     Choice found{};
 #ifdef MPBOOST_AVX2
-    // All that the file is compiled for.
+    // All sets of instructions that kernels_avx2.cpp is compiled for.
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt"))
       found.items[found.n++] = &avx2::table;
 #endif

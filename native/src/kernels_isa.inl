@@ -14,8 +14,7 @@
 #include <immintrin.h>
 #endif
 
-namespace mpboost {
-namespace MPBOOST_ISA {
+namespace mpboost::MPBOOST_ISA {
 namespace {
 
 #include "vectors.inl"
@@ -39,7 +38,7 @@ void log_exponential(double* values, std::int64_t n) {
 #define MPBOOST_QUOTE(name) #name
 #define MPBOOST_NAME_OF(isa) MPBOOST_QUOTE(isa)
 
-extern const Kernels table;  // declared here to be seen by kernels.cpp: constants are otherwise a file's own
+extern const Kernels table;  // a constant is its file's own unless declared so: kernels.cpp needs it
 const Kernels table{
     .name = MPBOOST_NAME_OF(MPBOOST_ISA),
     .search_pairs = search_pairs,
@@ -57,5 +56,4 @@ const Kernels table{
     .sum_blocks = sum_blocks,
 };
 
-}  // namespace MPBOOST_ISA
-}  // namespace mpboost
+}  // namespace mpboost::MPBOOST_ISA

@@ -9,7 +9,8 @@
 
 namespace mpboost {
 
-SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, std::int64_t first_feature, Threads& threads)
+SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, std::int64_t first_feature,
+                             Threads& threads)
     : n_rows_(view.n_rows()),
       offsets_(view.offsets()),
       rows_(static_cast<std::size_t>(offsets_.back())),

@@ -9,14 +9,14 @@
 
 namespace mpboost {
 
-// What the splits of a tree move the loss by, to first order, on rows whose sums of gradients are given leaf by leaf,
-// when nodes say what they said on the patch; feature by feature, in the order of `features`. Rows that the tree was not
-// grown on credit a split by chance with nothing, in the mean.
+// How much each feature's splits lower the loss, to first order, on rows whose gradients are given as sums over leaves;
+// nodes have the values that they got on the minipatch. In the order of `features`, which must ascend. On rows that the
+// tree was not grown on, a split that is there by chance is credited with nothing on average.
 std::vector<double> gradient_credits(const GradientTree& grown, std::span<const double> gradient_sums,
                                      std::span<const std::int64_t> features);
 
-// The size that credits have by chance: the root of their summed variances, if the variance of gradients is the hessian, as
-// that of the log loss is where the model is right.
+// How large credits are by chance: the root of the sum of their variances, if gradients vary by their hessians, as
+// those of the log loss do where the model is right.
 double chance_of_credits(const GradientTree& grown, std::span<const double> hessian_sums);
 
 }  // namespace mpboost

@@ -10,8 +10,7 @@
 
 namespace mpboost {
 
-// Rows, ascending, and for each what it stands for: sums over drawn rows with these weights have the expectation of
-// sums over all.
+// Rows, ascending, and their weights: a weighted sum over drawn rows has the sum over all rows as its expectation.
 struct GradientDraw {
   std::vector<std::int64_t> rows;
   std::vector<double> weights;

@@ -17,15 +17,16 @@ namespace mpboost {
 inline constexpr std::size_t max_numbered_leaves = 65'536;  // whose numbers fit into 16 bits
 
 // Write the leaf of each row, and return the sums of gradients and hessians, [leaf][output][2].
-std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients, const float* hessians,
-                               std::int64_t n_outputs, std::uint16_t* leaves, Threads& threads);
+std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients,
+                               const float* hessians, std::int64_t n_outputs, std::uint16_t* leaves, Threads& threads);
 
 // The sums of some rows, whose leaves are known, times weights; null means 1.
-std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* weights, const std::uint16_t* leaves, const float* gradients,
-                             const float* hessians, std::int64_t n_outputs, std::int64_t n_leaves);
+std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* weights, const std::uint16_t* leaves,
+                             const float* gradients, const float* hessians, std::int64_t n_outputs,
+                             std::int64_t n_leaves);
 
-// The lower weighted quantile of the residuals of each leaf: the smallest that, with all that are not larger, has a share of
-// at least alpha of the weight; 0 for leaves without weight. `weights` may be null, which means 1.
+// The lower weighted quantile of the residuals of each leaf: the smallest that, with all that are not larger, has a
+// share of at least alpha of the weight; 0 for leaves without weight. `weights` may be null, which means 1.
 std::vector<double> leaf_quantiles(const std::uint16_t* leaves, const float* residuals, const float* weights,
                                    std::int64_t n_rows, double alpha, std::int64_t n_leaves, Threads& threads);
 
