@@ -16,7 +16,7 @@ from benchmarks.measure import LoopClock, time_call
 from benchmarks.output import MarkdownTable, print_heading, print_line
 from benchmarks.sets import load_set, split
 from mpboost import MPGradientBoostingClassifier, _native
-from mpboost.boosting import BoostingRun
+from mpboost.boosting.loop import BoostingRun
 
 PROFILED_SET = "covertype, 1 or not"
 #: Bytes of an array that no cache holds.

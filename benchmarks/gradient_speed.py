@@ -15,7 +15,7 @@ from benchmarks.output import MarkdownTable, print_heading, print_line
 from benchmarks.peers import Plan, find_boosters, is_regression, measure_peer
 from benchmarks.sets import load_set, split
 from mpboost import Callback
-from mpboost.boosting import BoostingRun
+from mpboost.boosting.loop import BoostingRun
 
 #: The largest share of LightGBM's time that is asked for.
 SHARES = {

@@ -19,7 +19,7 @@ import sklearn
 
 import mpboost
 from mpboost import _native
-from mpboost.boosting import BoostingRun
+from mpboost.boosting.loop import BoostingRun
 
 Result = TypeVar("Result")
 
@@ -62,7 +62,7 @@ class LoopClock(mpboost.Callback):
 
 
 class StepClock(LoopClock):
-    """Times the steps of the loop, by wrapping the methods that ``mpboost.boosting.boost`` calls.
+    """Times the steps of the loop, by wrapping the methods that ``mpboost.boosting.loop.boost`` calls.
 
     The methods are wrapped on the parts of this run alone; nothing of the library changes.
     """

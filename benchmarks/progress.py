@@ -14,7 +14,7 @@ from benchmarks.data import make_table
 from benchmarks.measure import median_ratio, take_turns
 from benchmarks.output import print_heading, print_line, print_table
 from mpboost import MPBoostClassifier, ProgressBar
-from mpboost.boosting import BoostingRun
+from mpboost.boosting.loop import BoostingRun
 
 
 class CountingBar(ProgressBar):

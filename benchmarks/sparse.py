@@ -14,7 +14,7 @@ from benchmarks.command import make_parser, print_machine
 from benchmarks.measure import measure_growth
 from benchmarks.output import print_heading, print_line, print_table
 from mpboost import MPBoostClassifier
-from mpboost.sampling import find_patch_features
+from mpboost.sampling.observations import find_patch_features
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mpboost.container import ALIGNMENT, CHECKSUM, DTYPES, MAGIC, PROLOGUE, SCHEMA
+from mpboost.model_files.container import ALIGNMENT, CHECKSUM, DTYPES, MAGIC, PROLOGUE, SCHEMA
 
 Rng = np.random.Generator
 encode = json.JSONEncoder().encode

@@ -9,10 +9,10 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import run_script
 
 import mpboost
 from mpboost import PAPER, MPBoostClassifier, MPBoostRegressor, _native
+from tests.support.helpers import run_script
 
 ESTIMATORS = [MPBoostClassifier, MPBoostRegressor]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -120,7 +120,7 @@ def test_package_ships_its_types(name):
 
 @pytest.mark.parametrize("name", ["report.html", "style.css", "script.js"])
 def test_package_ships_the_parts_of_reports(name):
-    assert files("mpboost.report").joinpath("templates", name).is_file()
+    assert files("mpboost.reporting").joinpath("templates", name).is_file()
 
 
 def test_stub_lists_what_the_engine_has():

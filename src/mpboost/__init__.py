@@ -4,11 +4,12 @@ An implementation of MP-Boost (Toghani and Allen, "MP-Boost: Minipatch Boosting 
 Sampling", 2020) for people who know scikit-learn.
 """
 
-from mpboost.callbacks import Callback, FeatureProbabilityRecorder, ProgressBar
-from mpboost.classifier import MPBoostClassifier
-from mpboost.container import ModelFileError
-from mpboost.gradient_classifier import MPGradientBoostingClassifier
-from mpboost.gradient_regressor import MPGradientBoostingRegressor
+from mpboost.boosting.callbacks import Callback, FeatureProbabilityRecorder, ProgressBar
+from mpboost.estimators.classifier import MPBoostClassifier
+from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
+from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
+from mpboost.estimators.presets import PAPER
+from mpboost.estimators.regressor import MPBoostRegressor
 from mpboost.inspection import (
     EffectiveNumbersDisplay,
     FeatureProbabilitiesDisplay,
@@ -19,12 +20,11 @@ from mpboost.inspection import (
     ScoreBandsDisplay,
     ScoreCurvesDisplay,
 )
-from mpboost.label_issues import find_label_issues
-from mpboost.persistence import load_model, save_model
-from mpboost.presets import PAPER
-from mpboost.regressor import MPBoostRegressor
-from mpboost.report import Report, report
-from mpboost.tuning import OOPSearch, oop_tune
+from mpboost.inspection.label_issues import find_label_issues
+from mpboost.model_files.container import ModelFileError
+from mpboost.model_files.model_file import load_model, save_model
+from mpboost.reporting import Report, report
+from mpboost.tuning.search import OOPSearch, oop_tune
 
 __version__ = "0.1.0"
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import typer
 
-from mpboost.classifier import MPBoostClassifier
 from mpboost.cli.targets import Task
 from mpboost.cli.wording import find_closest
-from mpboost.gradient_classifier import MPGradientBoostingClassifier
-from mpboost.gradient_regressor import MPGradientBoostingRegressor
-from mpboost.presets import PAPER
-from mpboost.regressor import MPBoostRegressor
+from mpboost.estimators.classifier import MPBoostClassifier
+from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
+from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
+from mpboost.estimators.presets import PAPER
+from mpboost.estimators.regressor import MPBoostRegressor
 
 #: How words are read that Python spells in another way, or that stand for no word.
 CONSTANTS = {"none": None, "null": None, "true": True, "false": False}

@@ -17,7 +17,7 @@ from mpboost.cli.output import Output
 from mpboost.cli.tables import WRITERS, check_writable, read_table, write_table
 from mpboost.cli.targets import as_labels, read_target
 from mpboost.cli.wording import count
-from mpboost.label_issues import find_label_issues
+from mpboost.inspection.label_issues import find_label_issues
 
 #: Features that are shown beside suspect labels.
 FEW_FEATURES = 3

@@ -11,7 +11,7 @@ from mpboost.cli.estimators import list_changes
 from mpboost.cli.options import Json, ModelPath
 from mpboost.cli.output import LABEL, Output, draw_bar
 from mpboost.cli.wording import count, find_closest, format_share, list_names
-from mpboost.persistence import load_model
+from mpboost.model_files.model_file import load_model
 
 #: Features that are shown, the likeliest first.
 MANY_FEATURES = 10

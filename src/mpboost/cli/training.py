@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mpboost.callbacks import ProgressBar
+from mpboost.boosting.callbacks import ProgressBar
 from mpboost.cli.estimators import Preset, make_estimator, make_grid
 from mpboost.cli.lessons import check_target, prepare_lesson, show_lesson
 from mpboost.cli.models import describe_model, show_features, show_model
@@ -16,8 +16,8 @@ from mpboost.cli.output import Output
 from mpboost.cli.tables import check_writable
 from mpboost.cli.targets import Task
 from mpboost.cli.wording import format_seconds
-from mpboost.persistence import save_model
-from mpboost.tuning import OOPSearch
+from mpboost.model_files.model_file import save_model
+from mpboost.tuning.search import OOPSearch
 
 #: Candidates of a search that are shown.
 MANY_CANDIDATES = 8

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from mpboost.base import MinipatchBooster
-from mpboost.history import History
+from mpboost.boosting.history import History
+from mpboost.estimators.base import MinipatchBooster
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpboost.callbacks import FeatureProbabilityRecorder
+from mpboost.boosting.callbacks import FeatureProbabilityRecorder
 from mpboost.inspection.drawing import (
     COLOURS,
     check_image_shape,

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.ballots import break_ties
 from mpboost.inspection.drawing import check_model
-from mpboost.losses import predict_shares
+from mpboost.outputs.votes import break_ties
+from mpboost.tasks.losses import predict_shares
 
 
 class ClassJudgement(NamedTuple):

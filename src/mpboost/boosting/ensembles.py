@@ -1,0 +1,138 @@
+"""The fitted learners, and what they put out for new data."""
+
+from collections.abc import Iterator
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+from mpboost.data.binned import make_binned_data
+from mpboost.data.tables import SparseTable, Table
+from mpboost.learners.trees import ColumnModel
+from mpboost.outputs.kinds import Outputs
+
+#: Cells that are binned at a time when predicting, but for a least number of rows: bounds the memory for the codes.
+BATCH_CELLS = 1 << 24
+MIN_BATCH_ROWS = 1 << 10
+
+
+class Ensemble(Protocol):
+    """Learners in the order of their training."""
+
+    def __len__(self) -> int: ...
+
+    def append(self, model: Any) -> None:
+        """Add a trained learner."""
+
+    def first(self, n_learners: int) -> Self:
+        """Make an ensemble of the first learners."""
+
+    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+        """Add up the outputs of all learners."""
+
+    def staged_total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Add up the outputs of the first, the first two, ... learners."""
+
+
+class _Stages:
+    def staged_total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Add up the outputs of the first, the first two, ... learners."""
+        total = outputs.make_totals(table.n_rows)
+        for index, out in enumerate(self._each(table, outputs, threads)):
+            total = total.copy()  # the last one is the user's
+            outputs.add(index, out, total)
+            yield total
+
+    def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Give the outputs of one learner after the other; only valid until the next one."""
+        raise NotImplementedError
+
+
+class TreeEnsemble(_Stages):
+    """Native trees and the bins that they were grown on."""
+
+    def __init__(self, mapper: _native.BinMapper, forest: _native.Forest | None = None):
+        self.mapper = mapper
+        self.forest = _native.Forest() if forest is None else forest
+
+    def __len__(self) -> int:
+        return len(self.forest)
+
+    def append(self, model: _native.Tree) -> None:
+        """Add a trained learner."""
+        self.forest.append(model)
+
+    def first(self, n_learners: int) -> Self:
+        """Make an ensemble of the first learners."""
+        return type(self)(self.mapper, self.forest.first(n_learners))
+
+    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+        """Add up the outputs of all learners."""
+        total = outputs.make_totals(table.n_rows)
+        forest, features = self.forest, np.arange(table.n_columns)
+        if isinstance(table, SparseTable):  # of which only the columns that trees use are filled in
+            forest, features = self.forest.narrow(), self.forest.features
+        n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, len(features)))
+        for k, batch in enumerate(table.split_rows(n_batch)):
+            columns, _ = make_binned_data(batch.bin(self.mapper, threads)).fetch(features, threads)
+            outputs.add_forest(forest, columns, total[k * n_batch : (k + 1) * n_batch], threads)
+        return total
+
+    def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Give the outputs of one learner after the other; only valid until the next one."""
+        data = make_binned_data(table.bin(self.mapper, threads))
+        out = outputs.make_output(table.n_rows)
+        for index in range(len(self)):
+            data.apply(self.forest.tree(index), outputs, out, threads)
+            yield out
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "edges": self.mapper.edges,
+            "edge_offsets": self.mapper.offsets,
+            "splits": self.forest.splits,
+            "leaf_values": self.forest.leaf_values,
+            "split_offsets": self.forest.split_offsets,
+            "category_sets": self.forest.category_sets,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.mapper = _native.BinMapper(state["edges"], state["edge_offsets"])
+        self.forest = _native.Forest(
+            state["splits"],
+            state["leaf_values"],
+            state["split_offsets"],
+            state["category_sets"],
+            self.mapper.n_features,
+        )
+
+
+class EstimatorEnsemble(_Stages):
+    """Scikit-learn estimators, each with its columns."""
+
+    def __init__(self, models: list[ColumnModel] | None = None):
+        self.models = [] if models is None else models
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def append(self, model: ColumnModel) -> None:
+        """Add a trained learner."""
+        self.models.append(model)
+
+    def first(self, n_learners: int) -> Self:
+        """Make an ensemble of the first learners."""
+        return type(self)(self.models[:n_learners])
+
+    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+        """Add up the outputs of all learners."""
+        total = outputs.make_totals(table.n_rows)
+        for index, out in enumerate(self._each(table, outputs, threads)):
+            outputs.add(index, out, total)
+        return total
+
+    def _each(self, table: Table, outputs: Any, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Give the outputs of one learner after the other; they must be LearnerOutputs."""
+        for model in self.models:
+            yield model.apply(table, outputs)

@@ -1,0 +1,262 @@
+"""Checks of what users pass as X, y and sample_weight, and what a model keeps in mind of the features."""
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals import Series
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import is_regressor
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
+
+from mpboost.data.categories import Categories, Factors, as_keys, find_categorical, learn_categories
+from mpboost.data.sources import WIDE_TYPES, Source, read_source, refuse_lazy
+from mpboost.data.tables import ColumnTable, Table
+
+#: The largest number to predict.
+MAX_VALUE = 1e100
+
+#: Classes are coded in 16 bits.
+MAX_CLASSES = 65_535
+
+
+@contextmanager
+def _refuse_odd_numbers() -> Iterator[None]:
+    try:
+        yield
+    except ArithmeticError as error:  # signalling NaN of Decimal raise one at any comparison
+        raise ValueError("X, y or sample_weight has a number beyond the range of float64, or that is none.") from error
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a model learns from.
+
+    Attributes
+    ----------
+    table : Table
+        The features.
+    y : array of shape (n_samples,)
+        The labels.
+    sample_weight : float64 array of shape (n_samples,) or None
+        Not negative, not all zero.
+    known : dict
+        What the fitted estimator is to publish about the features, None where there is nothing: ``n_features_in_``;
+        ``feature_names_in_``; ``categories_``, a list with the categories of each feature in the order of their
+        codes, or None for numbers; ``is_categorical_``, a mask; ``has_other_category_``, a mask of the features with
+        too many categories, where rare ones and new ones share one more code.
+    """
+
+    table: Table
+    y: NDArray[Any]
+    sample_weight: NDArray[np.float64] | None
+    known: dict[str, Any]
+
+
+@_refuse_odd_numbers()
+def check_training_data(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    categorical_features: Any = "from_dtype",
+    max_bins: int = 255,
+) -> TrainingData:
+    """Check a table, its labels and weights, and code its categories.
+
+    The estimator itself is not touched: a fit that fails later must not leave it half new. Categories are learned from
+    rows with a weight above 0.
+    """
+    shell = copy.copy(estimator)
+    has_categories = categorical_features is not None and not isinstance(categorical_features, str)
+    source = read_source(shell, X, reset=True, has_categories=has_categories)
+    is_categorical = find_categorical(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
+    if has_categories and is_categorical is None:  # none after all: read X as prediction will
+        source = read_source(shell, X, reset=True, has_categories=False)
+    y = _check_targets(shell, y)
+    check_consistent_length(source, y)
+    weights = _check_weights(sample_weight, y)
+    rows = None if weights is None else weights > 0
+    table, categories = _encode(source, is_categorical, lambda _, factors: learn_categories(factors, max_bins, rows))
+    known = {
+        "n_features_in_": shell.n_features_in_,
+        "feature_names_in_": vars(shell).get("feature_names_in_"),
+        "is_categorical_": is_categorical,
+        "categories_": None,
+        "has_other_category_": None,
+    }
+    if categories is not None:
+        known["categories_"] = [None if each is None else each.values for each in categories]
+        known["has_other_category_"] = np.array([each is not None and each.has_other for each in categories])
+    return TrainingData(table, y, weights, known)
+
+
+@_refuse_odd_numbers()
+def check_table(estimator: Any, X: Any) -> Table:
+    """Check a table to predict against what a fitted estimator knows of the features."""
+    is_categorical = getattr(estimator, "is_categorical_", None)
+    source = read_source(estimator, X, reset=False, has_categories=is_categorical is not None)
+
+    def recall(feature: int, _: Factors) -> Categories:
+        return Categories(estimator.categories_[feature], bool(estimator.has_other_category_[feature]))
+
+    return _encode(source, is_categorical, recall)[0]
+
+
+@_refuse_odd_numbers()
+def check_validation_data(
+    estimator: Any, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
+) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
+    """Check data to validate on against what is known of the training data, before the estimator publishes it."""
+    if X is None or y is None:
+        raise ValueError("X_val and y_val go together, and sample_weight_val goes with them: give both, or none.")
+    shell = copy.copy(estimator)
+    vars(shell).update(known)
+    table = check_table(shell, X)
+    y = _check_targets(shell, y)
+    check_consistent_length(range(table.n_rows), y)
+    return table, y, _check_weights(sample_weight, y)
+
+
+def find_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """Find the classes, sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_classes(np.array(["no", "yes", "no"]))
+    array(['no', 'yes'], dtype='<U3')
+    """
+    distinct = _find_distinct(y)
+    check_classification_targets(np.repeat(distinct, 2))  # which takes labels that all differ for numbers
+    classes = np.unique(distinct)
+    if len(classes) < 2:
+        raise ValueError(
+            f"The classifier needs two classes to learn from, but y has only one class: {classes.tolist()[0]!r}. (Rows "
+            "of weight 0 do not count.)"
+        )
+    if len(classes) > MAX_CLASSES:
+        raise ValueError(
+            f"y has {len(classes)} classes, but {MAX_CLASSES} are the most; to predict numbers use MPBoostRegressor."
+        )
+    return classes
+
+
+def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Code labels: two classes as -1 and +1, more of them as 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> encode_labels(np.array(["no", "yes", "no"]), np.array(["no", "yes"]))
+    array([-1,  1, -1], dtype=int8)
+    >>> encode_labels(np.array([5, 7, 6]), np.array([5, 6, 7]))
+    array([0, 2, 1], dtype=uint16)
+    """
+    if len(classes) == 2:
+        return np.where(y == classes[1], 1, -1).astype(np.int8)
+    return np.searchsorted(classes, y).astype(np.uint16)
+
+
+def _find_distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Find the distinct values, not sorted where they are objects: that would take long."""
+    if values.dtype.kind != "O":
+        return np.unique(values)
+    try:
+        return np.array([*dict.fromkeys(values.ravel().tolist()), None], dtype=object)[:-1]
+    except TypeError:  # lists among them, which scikit-learn is left to refuse
+        return values
+
+
+def _encode(
+    source: Source, is_categorical: NDArray[np.bool_] | None, choose: Callable[[int, Factors], Categories]
+) -> tuple[Table, list[Categories | None] | None]:
+    """Make a table, and the categories that were chosen for each feature."""
+    if is_categorical is None:
+        return source.to_table(), None
+    columns: list[NDArray[Any]] = []
+    categories: list[Categories | None] = []
+    for feature, has_categories in enumerate(is_categorical):
+        if has_categories:
+            factors = source.read_factors(feature)
+            chosen = choose(feature, factors)
+            if chosen.are_foreign(factors):
+                name = feature if source.names is None else source.names[feature]
+                warnings.warn(
+                    f"The categories of feature {name!r} are words where the model knows numbers, or the other way "
+                    "round: all of them count as missing. Pass them as in training.",
+                    stacklevel=5,
+                )
+            categories.append(chosen)
+            columns.append(chosen.encode(factors))
+        else:
+            categories.append(None)
+            columns.append(source.read_numbers(feature))
+    return ColumnTable(columns, [None if each is None else each.n_codes for each in categories]), categories
+
+
+def _check_targets(estimator: Any, y: Any) -> NDArray[Any]:
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    y = _as_array(y, "y")
+    return _check_values(estimator, y) if is_regressor(estimator) else _check_labels(estimator, y)
+
+
+def _check_values(estimator: Any, y: Any) -> NDArray[np.float64]:
+    y = np.asarray(_check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
+    if len(y) and np.abs(y).max() > MAX_VALUE:
+        raise ValueError(f"y has numbers beyond {MAX_VALUE:g}, whose squares are no longer numbers: scale them down.")
+    return y
+
+
+def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
+    if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # strings of any length, which scikit-learn cannot read
+        y = y.astype(object)
+    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
+        distinct = as_keys(_find_distinct(y).ravel())
+        if None in distinct:
+            raise ValueError("Unknown label type: y has missing values (None, NaN); leave out their rows.")
+        if all(isinstance(label, int) for label in distinct):  # bools, too
+            whole = np.array(y.tolist())
+            y = whole if whole.dtype.kind in "biu" else y
+    return _check_y(y, estimator=estimator)
+
+
+def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Number):  # which scikit-learn would not look at
+        sample_weight = np.full(len(y), sample_weight)
+    weights = _as_array(sample_weight, "sample_weight")
+    weights = _check_sample_weight(weights, y, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return weights
+
+
+def _as_array(values: Any, name: str) -> Any:
+    """Make an array of a column, or a frame, of any library; scikit-learn is left to refuse what is no such thing."""
+    refuse_lazy(values, name)
+    native = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        return np.column_stack([_read_series(column) for column in native.iter_columns()])
+    if isinstance(native, nw.Series):
+        return _read_series(native)
+    return values if sparse.issparse(values) else np.asarray(values)
+
+
+def _read_series(series: Series[Any]) -> NDArray[Any]:
+    dtype = series.dtype
+    is_number = dtype.is_float() or (dtype.is_integer() and dtype not in WIDE_TYPES)
+    if is_number or (dtype == nw.Boolean and not series.null_count()):
+        return series.to_numpy()
+    return np.array([*series.to_list(), None], dtype=object)[:-1]

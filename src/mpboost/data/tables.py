@@ -1,0 +1,326 @@
+"""Tables that the engine can read: one array, columns each of its own type, or a sparse matrix.
+
+All calls of the engine are short, some hundredths of a second, so that an interrupt is noticed in between.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mpboost import _native
+from mpboost.data.categories import MISSING
+
+Rows = NDArray[np.int64] | slice
+
+#: Cells that the engine codes in one call.
+CELLS_PER_CALL = 1 << 22
+
+#: Values that it sorts, or bytes that it looks at, in one call.
+SORTED_PER_CALL = 1 << 19
+BYTES_PER_CALL = 1 << 26
+
+#: Pieces that a sparse matrix is read in, unless they have fewer cells than this.
+SPARSE_PIECES = 16
+SPARSE_CELLS = 1 << 14
+
+#: Rows that bins are sought in at most; see native/src/edges.cpp.
+SAMPLE_ROWS = 200_000
+
+
+class Table(Protocol):
+    """A table that the engine can read."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+
+    def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
+        """Find where the bins of each column end."""
+
+    def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns | _native.SparseColumns:
+        """Code the values by the bins of a mapper."""
+
+    def take_rows(self, rows: Rows) -> "Table":
+        """Make a table of some of the rows; mostly a view where they are a slice."""
+
+    def split_rows(self, n_rows: int) -> "Iterator[Table]":
+        """Make tables of so many rows each, the last one perhaps of fewer."""
+
+    def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """Make an array of two dimensions of some of the rows and columns; categories are their codes."""
+
+
+@dataclass(frozen=True)
+class DenseTable:
+    """A table in one array of two dimensions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mpboost import _native
+    >>> threads = _native.Threads(1)
+    >>> table = DenseTable(np.array([[1.5, 0.0], [np.nan, 7.0], [2.5, 3.0]]))
+    >>> table.bin(table.fit_mapper(255, 0, threads), threads).codes
+    array([[  0, 255,   1],
+           [  0,   2,   1]], dtype=uint8)
+    """
+
+    array: NDArray[Any]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.array.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return self.array.shape[1]
+
+    def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
+        """Find where the bins of each column end."""
+        if self.array.dtype == np.uint8:  # a whole cache line of a row at least
+            step = max(64, BYTES_PER_CALL // self.n_rows)
+        else:
+            step = max(threads.size, SORTED_PER_CALL // min(self.n_rows, SAMPLE_ROWS))
+        starts = range(0, self.n_columns, step)
+        return _join(
+            _native.BinMapper.fit(self.array[:, start : start + step], max_bins, seed, threads) for start in starts
+        )
+
+    def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
+        """Code the values by the bins of a mapper."""
+        columns = _native.BinnedColumns(self.n_rows, self.n_columns)
+        _encode(self.array, mapper, columns, 0, threads)
+        return columns
+
+    def take_rows(self, rows: Rows) -> Self:
+        """Make a table of some of the rows; a view where they are a slice."""
+        return type(self)(self.array[rows])
+
+    def split_rows(self, n_rows: int) -> "Iterator[DenseTable]":
+        """Make tables of so many rows each."""
+        return map(self.take_rows, _slice_rows(self.n_rows, n_rows))
+
+    def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """Make an array of two dimensions of some of the rows and columns."""
+        if features is None:
+            return self.array if rows is None else self.array[rows]
+        if rows is None or isinstance(rows, slice):
+            return self.array[slice(None) if rows is None else rows, features]
+        return self.array[np.ix_(rows, features)]
+
+
+@dataclass(frozen=True)
+class ColumnTable:
+    """A table of columns, each an array of its own type; categorical ones are codes, of bytes.
+
+    Attributes
+    ----------
+    columns : list of array
+        All of one length.
+    n_codes : sequence of int or None
+        The number of codes of a categorical column, None for numbers. Bins of a categorical column are its codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = ColumnTable([np.array([1.5, 2.5]), np.array([0, 255], dtype=np.uint8)], [None, 3])
+    >>> table.to_array()
+    array([[1.5, 0. ],
+           [2.5, nan]])
+    """
+
+    columns: list[NDArray[Any]]
+    n_codes: Sequence[int | None]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.columns[0])
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+    def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
+        """Find where the bins of each column end; those of categories end half-way between the codes."""
+        return _join(
+            _native.BinMapper.fit(column[:, None], max_bins, seed, threads)
+            if n_codes is None
+            else _native.BinMapper(*_split_codes(n_codes))
+            for column, n_codes in zip(self.columns, self.n_codes, strict=True)
+        )
+
+    def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
+        """Code the values by the bins of a mapper."""
+        columns = _native.BinnedColumns(self.n_rows, self.n_columns)
+        for feature in range(self.n_columns):
+            _encode(self._numbers(feature, slice(None))[:, None], mapper, columns, feature, threads)
+        return columns
+
+    def take_rows(self, rows: Rows) -> Self:
+        """Make a table of some of the rows; a view where they are a slice."""
+        return type(self)([column[rows] for column in self.columns], self.n_codes)
+
+    def split_rows(self, n_rows: int) -> "Iterator[ColumnTable]":
+        """Make tables of so many rows each."""
+        return map(self.take_rows, _slice_rows(self.n_rows, n_rows))
+
+    def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """Make an array of two dimensions of some of the rows and columns; categories are their codes."""
+        chosen = range(self.n_columns) if features is None else features.tolist()
+        return np.column_stack([self._numbers(feature, slice(None) if rows is None else rows) for feature in chosen])
+
+    def _numbers(self, feature: int, rows: Rows) -> NDArray[Any]:
+        column = self.columns[feature][rows]
+        if self.n_codes[feature] is None:
+            return column
+        return np.where(column == MISSING, np.float32(np.nan), column.astype(np.float32))
+
+
+@dataclass(frozen=True)
+class SparseTable:
+    """A sparse matrix by rows or by columns: no cell is there twice, and those of a row or column ascend."""
+
+    matrix: sparse.csr_array | sparse.csc_array
+
+    @classmethod
+    def from_matrix(cls, matrix: Any) -> Self:
+        """Make a table of any sparse matrix or array of two dimensions, which is left as it is."""
+        matrix = _rebuild(matrix)
+        compressed = sparse.csc_array(matrix) if matrix.format == "csc" else sparse.csr_array(matrix)
+        if not compressed.has_canonical_format:
+            compressed = compressed.copy()
+            compressed.sum_duplicates()
+        return cls(compressed)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return int(self.matrix.shape[1])
+
+    def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
+        """Find where the bins of each column end."""
+        return _join(
+            _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, seed, threads) for _, piece in self._pieces()
+        )
+
+    def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.SparseColumns:
+        """Code the values by the bins of a mapper."""
+        pieces = (
+            mapper.transform_sparse(*piece, self.n_rows, threads, first_column)
+            for first_column, piece in self._pieces()
+        )
+        whole = next(pieces)
+        for piece in pieces:
+            whole.append(piece)
+        return whole
+
+    def take_rows(self, rows: Rows) -> Self:
+        """Make a table of some of the rows."""
+        return self.from_matrix(self.matrix[rows])
+
+    def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """Make an array of two dimensions of some of the rows and columns."""
+        matrix = self.matrix if rows is None else self.matrix[rows]
+        return (matrix if features is None else matrix[:, features]).toarray()
+
+    def split_rows(self, n_rows: int) -> "Iterator[SparseTable]":
+        """Make tables of so many rows each."""
+        by_rows = sparse.csr_array(self.matrix)  # whose rows are quick to take
+        return (SparseTable(by_rows[rows]) for rows in _slice_rows(self.n_rows, n_rows))
+
+    def _pieces(self) -> Iterator[tuple[int, tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]]]:
+        """Give some columns at a time, by columns: the number of the first, and where they begin, rows and values.
+
+        A matrix by rows is turned over in pieces, so that there is never a second one.
+        """
+        n_pieces = max(1, min(self.n_columns, SPARSE_PIECES, self.matrix.nnz // SPARSE_CELLS))
+        bounds = np.linspace(0, self.n_columns, n_pieces + 1).astype(int).tolist()
+        for first, last in pairwise(bounds):
+            piece = self.matrix if n_pieces == 1 else self.matrix[:, first:last]
+            columns = sparse.csc_array(piece)
+            yield first, (columns.indptr.astype(np.int64, copy=False), columns.indices, as_native(columns.data))
+
+
+def _rebuild(matrix: Any) -> Any:
+    """Make a matrix of our own around the same arrays: what scipy finds out about it is noted there.
+
+    The numbers of rows and columns in it are checked, since scipy converts it to another format without a look at them.
+    """
+    if matrix.format == "coo":
+        return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
+    if matrix.format == "dia":
+        return type(matrix)((matrix.data, matrix.offsets), shape=matrix.shape)
+    if matrix.format == "lil":
+        lengths = [len(row) for row in matrix.rows]
+        if len(lengths) != matrix.shape[0] or lengths != [len(row) for row in matrix.data]:
+            raise ValueError("X is damaged: its lists of columns and of values are not of the same lengths.")
+        matrix = matrix.tocsr()
+    if matrix.format in ("csr", "csc", "bsr"):
+        matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        matrix.check_format(full_check=True)
+        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # scipy does not look where the last one is 0
+            raise ValueError("X is damaged: its indptr must not descend.")
+    return matrix
+
+
+def as_native(array: NDArray[Any]) -> NDArray[Any]:
+    """Make the type of the numbers one that the engine reads; mostly it is already, and nothing is copied."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind in "biu" or (kind == "f" and size in (4, 8)):
+        array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        # Columns of a record array may lie at odd distances.
+        return array if all(stride % size == 0 for stride in array.strides) else np.ascontiguousarray(array)
+    if kind != "f":
+        raise TypeError(
+            f"X holds {array.dtype}, which the model cannot read; convert dates and the like to numbers first."
+        )
+    with np.errstate(over="ignore"):  # long doubles may be beyond float64
+        return array.astype(np.float32 if size < 4 else np.float64)
+
+
+def _slice_rows(n_rows: int, step: int) -> Iterator[slice]:
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+def _encode(
+    array: NDArray[Any],
+    mapper: _native.BinMapper,
+    columns: _native.BinnedColumns,
+    first_column: int,
+    threads: _native.Threads,
+) -> None:
+    n_rows, n_columns = array.shape
+    step = 128 * max(1, CELLS_PER_CALL // (128 * n_columns))  # the engine works on blocks of so many rows
+    for row in range(0, n_rows, step):
+        mapper.encode(array[row : row + step], columns, row, first_column, threads)
+
+
+def _join(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
+    """Make one mapper of those of some columns each."""
+    whole = _native.BinMapper(np.empty(0), np.zeros(1, dtype=np.int64))
+    for part in mappers:
+        whole.append(part)
+    return whole
+
+
+def _split_codes(n_codes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    edges = np.arange(0.5, n_codes - 1)
+    return edges, np.array([0, len(edges)], dtype=np.int64)

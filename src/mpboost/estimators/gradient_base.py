@@ -1,0 +1,56 @@
+"""What both estimators of minipatch gradient boosting have in common."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+from mpboost.boosting.loop import BoostingRun
+from mpboost.data.problem import Problem
+from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.gradient_assembly import assemble_gradient_run
+from mpboost.outputs.kinds import Outputs, Steps
+from mpboost.sampling.observations import GRADIENT_SIZES, PatchSizes
+from mpboost.tasks.losses import Loss
+
+
+class GradientBooster(MinipatchBooster):
+    """Base of the gradient estimators: how a run is assembled, and raw predictions."""
+
+    _auto_sizes: ClassVar[PatchSizes] = GRADIENT_SIZES
+    estimator: ClassVar[None] = None  # trees are the only weak learner
+
+    @property
+    def _oop_advice(self) -> str:
+        """Why there may be no out-of-patch score, and what helps."""
+        return f"oop_size={self.oop_size!r} left no row out, as X_val does: choose a positive oop_size."
+
+    @abstractmethod
+    def _make_loss(self, problem: Problem) -> Loss:
+        """Make the loss that is made small."""
+
+    @property
+    @abstractmethod
+    def _n_outputs(self) -> int:
+        """Numbers that a tree puts out for a row."""
+
+    def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
+        return assemble_gradient_run(self, problem, threads)
+
+    def _predict_raw(self, X: Any) -> NDArray[np.float64]:
+        return self._add_baseline(self._total(X))
+
+    def _staged_raw(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        for total in self._staged_total(X):
+            yield self._add_baseline(total)
+
+    def _add_baseline(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        raw: NDArray[np.float64] = totals + (self.baseline_ if totals.ndim > 1 else self.baseline_[0])
+        return raw
+
+    @property
+    def _outputs(self) -> Outputs:
+        return Steps(self._n_outputs)

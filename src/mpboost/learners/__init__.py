@@ -1,0 +1,1 @@
+"""Weak learners: native trees, gradient trees, and given scikit-learn estimators."""

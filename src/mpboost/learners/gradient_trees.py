@@ -1,0 +1,131 @@
+"""Trees for gradient boosting: their structure comes from a minipatch, the values of their leaves from all rows."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+from mpboost.data.binned import read_splits
+from mpboost.data.tables import Table
+from mpboost.learners.constraints import Constraints
+from mpboost.learners.trees import BinnedLearner, TrainedLearner
+from mpboost.sampling.observations import Draw, to_shares
+from mpboost.tasks.gradients import GradientTask, Slopes
+from mpboost.tasks.losses import Floats
+
+GradientImportance = Literal["out_of_patch", "gain"]
+
+#: Bins of a numeric feature that a tree tells apart: neighbours are merged, others in each tree, so that no threshold
+#: is out of reach. A quarter of 255 is about twice as fast and, with some hundred trees, as good: docs/gradient.md.
+TREE_BINS = 64
+
+
+@dataclass
+class GradientTreeOptions:
+    """What trees are like.
+
+    Attributes
+    ----------
+    learning_rate : float
+        What the values of leaves are multiplied by.
+    leaf_refit : bool
+        Whether they come from all rows instead of the minipatch.
+    """
+
+    learning_rate: float
+    max_leaf_nodes: int
+    max_depth: int | None
+    min_samples_leaf: int
+    l2_regularization: float
+    leaf_refit: bool
+    importance: GradientImportance
+    is_categorical: NDArray[np.bool_] | None
+    constraints: Constraints
+    seed: int
+
+
+class GradientTreeLearner(BinnedLearner):
+    """Trees on binned columns that step down the slope of a loss."""
+
+    def __init__(
+        self,
+        mapper: _native.BinMapper,
+        table: Table,
+        task: GradientTask,
+        options: GradientTreeOptions,
+        threads: _native.Threads,
+    ):
+        super().__init__(mapper, table, task.outputs, threads)
+        self._task = task
+        self._options = options
+        self._leaves = np.empty(table.n_rows, dtype=np.uint16)
+        limits = options.max_leaf_nodes, options.max_depth or 0, options.min_samples_leaf, options.l2_regularization
+        self._grower = _native.GradientGrower(*limits, TREE_BINS)
+
+    def train(
+        self,
+        iteration: int,
+        draw: Draw,
+        features: NDArray[np.int64],
+        labels: Slopes,
+        weights: Floats,
+        threads: _native.Threads,
+    ) -> TrainedLearner:
+        """Grow a tree on a minipatch, whose rows stand for as many as their weights say; apply it to all rows."""
+        options, slopes, rows = self._options, labels, draw.rows
+        columns, places = self._data.fetch(features, threads)
+        gradients, hessians = slopes.of(rows)
+        grown = self._grower.grow(
+            columns,
+            rows,
+            places,
+            gradients * weights,
+            hessians * weights,
+            options.seed,
+            iteration,
+            options.is_categorical,
+            *options.constraints.of(features, places, columns.n_columns),
+            threads,
+        )
+        sums = _native.sum_leaves(grown.tree, columns, slopes.gradients, slopes.hessians, self._leaves, threads)
+        if options.importance == "gain" or len(rows) == self._task.n_learned:  # else there are others to tell
+            credits = _add_gains(grown, places)
+            importances = to_shares(credits)
+        else:
+            importances, credits = self._credit(grown, places, slopes, rows, sums)
+        if options.leaf_refit:
+            values = self._task.fit_leaves(self._leaves, sums, options.l2_regularization, threads)
+        else:
+            sums = slopes.sum_leaves(self._leaves, rows, weights, len(sums))
+            patch = self._leaves[rows], sums, options.l2_regularization, threads
+            values = self._task.fit_leaves(*patch, rows=rows, weights=weights)
+        values = options.constraints.bound(grown.tree, features, places, values, sums, options.l2_regularization)
+        step = self._task.make_step(self._leaves, options.learning_rate * values)
+        tree = grown.tree.with_values(self._task.to_tree_values(step))
+        return TrainedLearner(self._data.rename(tree, features), step, importances, credits)
+
+    def _credit(
+        self,
+        grown: _native.GradientTree,
+        places: NDArray[np.int64],
+        slopes: Slopes,
+        rows: NDArray[np.int64],
+        sums: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Credit features with what their splits are worth to all rows but those that they were found on.
+
+        Give these credits as multiples of what chance makes of them, and as they are.
+        """
+        unseen = sums - slopes.sum_leaves(self._leaves, rows, None, len(sums))
+        gradients = unseen[:, 0, 0] if slopes.direction is None else unseen[..., 0] @ slopes.direction
+        credits = grown.credit(np.ascontiguousarray(gradients), places)
+        chance = grown.chance(np.maximum(unseen[..., 1].sum(axis=1), 0.0))
+        return credits / chance if chance > 0 else np.zeros(len(places)), credits
+
+
+def _add_gains(grown: _native.GradientTree, places: NDArray[np.int64]) -> Floats:
+    """Add up what the splits by each feature gained on the minipatch."""
+    features = read_splits(grown.tree)["feature"]
+    return np.bincount(np.searchsorted(places, features), grown.gains, len(places)).astype(np.float64)

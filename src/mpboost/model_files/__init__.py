@@ -1,0 +1,1 @@
+"""Model files: save a fitted model, and load it, without pickle."""

@@ -1,0 +1,328 @@
+"""Models in files that are safe to load: no pickle, nothing executed, nothing believed before it is checked.
+
+Here stands what a model is made of. ``fields.py`` has the kinds of its attributes, ``container.py`` the layout of the
+file, and docs/model-file.md describes the whole.
+"""
+
+import os
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from mpboost.boosting.ensembles import TreeEnsemble
+from mpboost.boosting.history import History
+from mpboost.data.checks import MAX_VALUE
+from mpboost.estimators.classifier import MPBoostClassifier
+from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
+from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
+from mpboost.estimators.parameters import MAX_LEARNING_RATE
+from mpboost.estimators.regressor import MPBoostRegressor
+from mpboost.model_files.attribute_kinds import (
+    FINITE,
+    FINITE_OR_NAN,
+    ONE,
+    SCORE,
+    SHARE,
+    Array,
+    Decisions,
+    Field,
+    Kind,
+    Labels,
+    Lists,
+    Parts,
+    Plain,
+    Rule,
+    Scalar,
+    State,
+    Strings,
+    refuse,
+)
+from mpboost.model_files.container import Arrays, ModelFileError, read_container, write_container
+from mpboost.outputs.calibration import VoteCalibration
+from mpboost.outputs.kinds import ClassVotes
+from mpboost.tasks.losses import VALUE_LOSSES
+
+AT_MOST_ONE = Rule(lambda values: np.all(values <= ONE), "must be at most 1")
+AT_MOST_ONE_OR_NAN = Rule(lambda values: not np.any(values > ONE), "must be at most 1, or NaN")
+AT_LEAST_ONE = Rule(lambda values: np.all((values * ONE >= 1) & np.isfinite(values)), "must be finite, at least 1")
+ASCENDING_FROM_ONE = Rule(
+    lambda values: len(values) and values[0] == 1 and np.all(values[1:] > values[:-1]), "must ascend from 1"
+)
+PERMUTATION = Rule(lambda ranks: np.array_equal(np.sort(ranks), np.arange(len(ranks))), "must be a permutation")
+SIGNS = Rule(lambda values: np.all((values == 1) | (values == -1)), "must be -1 or 1")
+LEARNING_RATE = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be positive, at most {MAX_LEARNING_RATE:g}")
+#: Means of numbers that may be predicted, which rounding may carry a little beyond them.
+PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"must be at most {MAX_VALUE:g} in size")
+
+#: Numbers whose sum, over any number of trees, is a number.
+SUMMABLE = Rule(lambda values: np.all(np.abs(values) <= 1e200), "must be at most 1e+200 in size")
+
+#: Attributes about the table, in an order in which sizes are stated before they limit others.
+FEATURES = (
+    Field("n_features_in_", Scalar(int, size="n_features")),
+    Field("feature_names_in_", Strings("n_features"), optional=True),
+    Field("is_categorical_", Array("bool", "n_features"), optional=True),
+    Field("categories_", Lists("n_features"), optional=True),
+    Field("has_other_category_", Array("bool", "n_features"), optional=True),
+    Field("target_name_", Scalar(str), optional=True),  # noted by the command line
+)
+
+
+def describe_trees(leaf_values: Kind) -> State:
+    """Describe an ensemble of trees; their leaf values have a second axis where trees have more than one output."""
+    return State(
+        TreeEnsemble,
+        Field("edges", Array("float64", "n_edges")),
+        Field("edge_offsets", Array("int64", "n_features+1")),
+        Field("splits", Array("uint8", "n_split_bytes")),
+        Field("category_sets", Array("uint8", "n_category_bytes")),
+        Field("leaf_values", leaf_values),
+        Field("split_offsets", Array("int64", "n_trees+1")),
+    )
+
+
+#: Files before format 2 have none.
+HISTORY = State(
+    History,
+    Field("iterations", Array("int64", "n_moments", rule=ASCENDING_FROM_ONE)),
+    Field("effective_observations", Array("float64", "n_moments", rule=AT_LEAST_ONE)),
+    Field("effective_features", Array("float64", "n_moments", rule=AT_LEAST_ONE)),
+    Field("feature_probabilities", Array("float32", "n_moments", "n_features", rule=SHARE), optional=True),
+)
+
+
+def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: Kind) -> tuple[Field, ...]:
+    return (
+        Field("n_iter_", Scalar(int, size="n_iterations")),
+        Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
+        Field("stop_reason_", Scalar(str)),
+        Field("train_scores_", Array("float64", "n_iterations", rule=score)),
+        Field("oop_scores_", Array("float64", "n_iterations", rule=score)),
+        Field("oop_score_", Scalar(float, rule=score)),
+        Field("validation_scores_", Array("float64", "n_iterations", rule=validation_score), optional=True),
+        Field("validation_score_", Scalar(float, rule=validation_score), optional=True),
+        Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
+        Field("observation_difficulty_", Array("float64", "n_samples", rule=SCORE)),
+        Field("max_samples_", Scalar(int, size="n_patch_rows", at_most="n_samples")),
+        Field("max_features_", Scalar(int, size="n_patch_features", at_most="n_features")),
+        Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
+        Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
+        Field("history_", HISTORY, optional=True),
+        Field("_ensemble", describe_trees(leaf_values)),
+    )
+
+
+def _list_gradient_fields(baseline: Array, losses: Iterable[str]) -> tuple[Field, ...]:
+    return (
+        Field("_loss", Scalar(str, rule=Rule(lambda name: name in losses, "is not known"))),
+        Field("n_models_", Scalar(int, size="n_models")),
+        Field("baseline_", baseline),
+        Field("oop_losses_", Array("float64", "n_iterations", rule=FINITE_OR_NAN)),
+        Field("validation_losses_", Array("float64", "n_iterations", rule=FINITE), optional=True),
+    )
+
+
+#: What the models are made of.
+FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
+    MPBoostClassifier: (
+        *FEATURES,
+        Field("classes_", Labels("n_classes")),
+        *_list_run_fields(SCORE, SHARE, Array("float64", "n_leaves", rule=FINITE)),
+        Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
+        Field("_calibration", State(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
+        Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
+        Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
+        Field("learning_rate_", Scalar(float, rule=LEARNING_RATE)),
+        Field("_targets", Array("uint16", "n_samples")),
+    ),
+    MPBoostRegressor: (
+        *FEATURES,
+        *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, Array("float64", "n_leaves", rule=PREDICTABLE)),
+        Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+    ),
+    MPGradientBoostingClassifier: (
+        *FEATURES,
+        Field("classes_", Labels("n_classes")),
+        *_list_run_fields(SCORE, SHARE, Decisions("float64", "n_leaves", "n_classes", rule=SUMMABLE)),
+        *_list_gradient_fields(Decisions("float64", "n_classes", rule=SUMMABLE), ["log_loss"]),
+        Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
+        Field("_targets", Array("uint16", "n_samples")),
+    ),
+    MPGradientBoostingRegressor: (
+        *FEATURES,
+        *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, Array("float64", "n_leaves", rule=SUMMABLE)),
+        *_list_gradient_fields(Array("float64", 1, rule=SUMMABLE), VALUE_LOSSES),
+        Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+    ),
+}
+
+ESTIMATORS = {cls.__name__: cls for cls in FIELDS}
+
+#: Parameters that may be objects, which are not kept: None takes their place.
+OBJECT_PARAMETERS = {"callbacks", "random_state"}
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Save a fitted model in one file that is safe to load.
+
+    The file is written beside its final place and moved there when it is complete, so that a save that fails leaves an
+    older file as it was. Parameters that are objects, which are callbacks and instances of RandomState, become None.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of mpboost with native trees, and without a ``loss`` of your own.
+    path : str or path
+        Where to.
+
+    See Also
+    --------
+    load_model : Load it again.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import mpboost
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = mpboost.MPBoostClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.mpboost")
+    ...     mpboost.save_model(model, path)
+    ...     same = mpboost.load_model(path)
+    >>> np.array_equal(model.decision_function(X), same.decision_function(X))
+    True
+    """
+    if type(model) not in FIELDS:
+        (*kinds, last), name = ESTIMATORS, type(model).__name__
+        raise TypeError(
+            f"Only {', '.join(kinds)} and {last} can be saved in a model file, not {name}; use pickle or skops."
+        )
+    check_is_fitted(model)
+    header, arrays = _pack(model)
+    try:
+        _unpack(header, arrays)
+    except ModelFileError as error:
+        raise ValueError(f"The model cannot be saved, because {error} Was it changed after its fit?") from error
+    write_container(path, header, arrays)
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Load a model that ``save_model`` saved: it predicts byte for byte the same.
+
+    A file from an unknown source is safe to load: it cannot make Python run anything, and one that is damaged or made
+    up is refused.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    model : estimator
+        The fitted model. It predicts, but its training cannot be continued.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model, is damaged, or was written by a newer version.
+
+    See Also
+    --------
+    save_model : Save a model; there is an example.
+    """
+    try:
+        return _unpack(*read_container(path))
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
+
+
+def _pack(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """Take a model apart."""
+    parts = Parts()
+    for field in FIELDS[type(model)]:
+        if hasattr(model, field.attribute) or not field.optional:
+            field.kind.write(parts, field.name, getattr(model, field.attribute))
+    for name, value in model.get_params(deep=False).items():
+        try:
+            Plain().write(parts, f"parameters.{name}", value)
+        except TypeError:
+            if name not in OBJECT_PARAMETERS:
+                raise
+            Plain().write(parts, f"parameters.{name}", None)
+    header = {"estimator": type(model).__name__, "version": version("mpboost"), "values": parts.values}
+    return header, parts.arrays
+
+
+def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
+    """Put a model together."""
+    match header:
+        case {"estimator": str(name), "version": str(), "values": dict(values)} if len(header) == 3:
+            if name not in ESTIMATORS:
+                raise ModelFileError(f"there is no estimator {name[:100]!r} in this version: upgrade mpboost.")
+        case _:
+            raise ModelFileError("its header has not the keys that it should have.")
+    cls = ESTIMATORS[name]
+    parts = Parts(dict(values), dict(arrays))
+    model = cls(**_unpack_parameters(cls, parts))
+    for field in FIELDS[cls]:
+        if parts.has(field.name) or not field.optional:
+            setattr(model, field.attribute, field.kind.read(parts, field.name))
+    for left in (*parts.values, *parts.arrays):
+        refuse(left, "is not known")
+    _check_categories(model)
+    if hasattr(model, "classes_"):
+        _check_votes(model)
+    return model
+
+
+def _check_votes(model: Any) -> None:
+    """Check that there are classes, and that rows and trees, by sign, by colours or by codes, know no others."""
+    n_classes = len(model.classes_)
+    if n_classes < 2:
+        refuse("classes", "must be two at least")
+    if np.any(model._targets >= n_classes):
+        refuse("targets", "has classes that do not exist")
+    if n_classes == 2 and hasattr(model, "_colours"):
+        refuse("colours", "are for more than two classes")
+    if isinstance(model._outputs, ClassVotes):
+        votes = model._ensemble.forest.leaf_values
+        if not np.all((votes >= 0) & (votes < n_classes) & (votes == np.floor(votes))):
+            refuse("ensemble", "votes for classes that do not exist")
+
+
+def _check_categories(model: Any) -> None:
+    """Check that what is said of categories fits together, and with the bins."""
+    is_there = {hasattr(model, name) for name in ("is_categorical_", "categories_", "has_other_category_")}
+    if is_there == {False}:
+        return
+    n_edges = np.diff(model._ensemble.mapper.offsets)
+    fits = is_there == {True} and all(
+        is_categorical == (values is not None)
+        and (max(1, len(values) + has_other) == n + 1 if values is not None else not has_other)
+        for values, is_categorical, has_other, n in zip(
+            model.categories_, model.is_categorical_, model.has_other_category_, n_edges, strict=True
+        )
+    )
+    if not fits:
+        refuse("categories", "do not fit together")
+
+
+def _unpack_parameters(cls: type[BaseEstimator], parts: Parts) -> dict[str, Any]:
+    """Take the parameters out of the parts; one that is missing, since it is newer than the file, has its default."""
+    names = [name for name in cls._get_param_names() if f"parameters.{name}" in parts.values]
+    try:
+        parameters = {name: parts.take_value(f"parameters.{name}") for name in names}
+        cls(**parameters)._validate_params()
+    except ModelFileError:
+        raise
+    except ValueError as error:
+        raise ModelFileError(f"it holds no valid model: {error}") from error
+    return parameters

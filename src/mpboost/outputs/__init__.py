@@ -1,0 +1,1 @@
+"""What learners put out for a row, and what it adds up to: votes, probabilities, difficulty."""

@@ -1,5 +1,0 @@
-"""A page that shows a fitted model: a summary (a dict), a template, and an object that has both; needs jinja2."""
-
-from mpboost.report.page import Report, report
-
-__all__ = ["Report", "report"]

@@ -1,0 +1,192 @@
+"""The pictures of a report, drawn from its summary."""
+
+from typing import Any
+
+from mpboost.reporting.canvas import Canvas, find_log_ticks, find_sqrt_ticks, find_ticks, write_number
+
+#: Width and height of a picture that takes all of the page, half of it, or is square.
+WIDE, HALF, SQUARE = (1024, 300), (520, 300), (440, 400)
+#: Places of a curve that can be pointed at.
+N_STRIPS = 80
+#: The share of a run whose scores may leave the picture: those of the first few learners say little.
+BEGINNING = 0.03
+
+
+def draw_scores(score: dict[str, Any]) -> str:
+    """Draw the scores over the iterations, and where training stopped."""
+    curves = score["curves"]
+    t, known = curves["iterations"], curves["scores"]
+    settled = [
+        value
+        for scores in known.values()
+        for iteration, value in zip(t, scores, strict=True)
+        if value is not None and (iteration > BEGINNING * t[-1] or iteration == t[-1])
+    ]
+    low, high = min(settled), max(settled)
+    room = 0.06 * (high - low) or 0.01
+    canvas = Canvas(WIDE, (t[0], max(t[-1], t[0] + 1)), (low - room, high + room), f"{score['name']} over iterations")
+    canvas.add_axes("iteration", score["name"], find_ticks(t[0], t[-1], 8), find_ticks(low - room, high + room))
+    for iteration, name in ((curves["best"], "kept"), (curves["last"], "stopped")):
+        x = canvas.x(iteration)
+        canvas.line([(x, canvas.top), (x, canvas.bottom)], f"mark {name}")
+    best, last = curves["best"], curves["last"]
+    # The one must not cover the other, nor the name of the axis.
+    place = min(canvas.x(best) + 40, canvas.right - (110 if last != best else 0))
+    canvas.text(max(place, canvas.left + 150), 16, f"best: {best:,}", "end", "note")
+    if last != best:
+        canvas.text(canvas.right, 16, f"stopped: {last:,}", "end", "note")
+    for name, scores in known.items():
+        canvas.curve(t, scores, name)
+    step = max(1, len(t) // N_STRIPS)
+    width = (canvas.right - canvas.left) / max(1, len(t[::step]))
+    for k in range(0, len(t), step):
+        values = "\n".join(f"{name}: {write_number(scores[k], 4)}" for name, scores in known.items())
+        corner = canvas.x(t[k]) - width / 2, canvas.top
+        canvas.box(corner, (width, canvas.bottom - canvas.top), "strip", f"iteration {t[k]:,}\n{values}")
+    return canvas.svg()
+
+
+def draw_history(history: dict[str, Any], what: str, n_all: int) -> str:
+    """Draw an effective number over the iterations."""
+    t, values = history["moments"], history[what]
+    noun = "features" if what == "features" else "rows"
+    canvas = Canvas(
+        HALF, (t[0], max(t[-1], t[0] + 1)), (0, n_all), f"effective number of {noun}", x_scale="log", left=64
+    )
+    canvas.add_axes("iteration", f"effective {noun}", find_log_ticks(t[0], max(t[-1], 2)), find_ticks(0, n_all))
+    canvas.curve(t, values, "out-of-patch")
+    for x, y in zip(t, values, strict=True):
+        canvas.dot(x, y, 3, "dot", f"iteration {x:,}\n{write_number(y)} of {n_all:,} {noun}")
+    return canvas.svg()
+
+
+def draw_sparkline(path: list[float] | None) -> str:
+    """Draw how a number went, small."""
+    if not path or len(path) < 2:
+        return ""
+    high = max(path) or 1.0
+    points = " ".join(f"{2 + 76 * k / (len(path) - 1):.1f},{18 - 15 * y / high:.1f}" for k, y in enumerate(path))
+    return f'<svg class="spark" viewBox="0 0 80 20" aria-hidden="true"><polyline points="{points}"/></svg>'
+
+
+def draw_difficulties(histogram: dict[str, Any]) -> str:
+    """Draw how many rows are how hard, and how many of them are suspect."""
+    counts, suspects = histogram["counts"], histogram["suspects"]
+    canvas = Canvas(HALF, (0, 1), (0, max(*counts, 1)), "how many rows are how hard", y_scale="sqrt", left=64)
+    ticks = find_sqrt_ticks(max(*counts, 1))
+    canvas.add_axes("difficulty", "rows", find_ticks(0, 1), ticks)
+    width = (canvas.right - canvas.left) / len(counts)
+    for k, (n_all, n_suspect) in enumerate(zip(counts, suspects, strict=True)):
+        note = f"difficulty {k / len(counts):.2f} to {(k + 1) / len(counts):.2f}\n{n_all:,} rows, {n_suspect:,} suspect"
+        for count, kind in ((n_all, "bar"), (n_suspect, "bar suspect")):
+            if count:
+                top = canvas.y(count)
+                canvas.box((canvas.left + k * width + 1, top), (width - 2, canvas.bottom - top), kind, note)
+    return canvas.svg()
+
+
+def draw_observations(points: dict[str, Any]) -> str:
+    """Draw how hard rows are and how often they are drawn."""
+    ratios = sorted(ratio for ratio in points["ratio"] if ratio > 0)
+    # A few that are next to never drawn must not take the picture: they are put on its lower edge.
+    low, high = min(ratios[len(ratios) // 50], 0.8) / 1.3, max(ratios[-1], 1.2) * 1.3
+    canvas = Canvas(HALF, (0, 1), (low, high), "difficulty and probability of rows", y_scale="log", left=64)
+    canvas.add_axes("difficulty", "drawn, times the average", find_ticks(0, 1), find_log_ticks(low, high))
+    canvas.line([(canvas.left, canvas.y(1)), (canvas.right, canvas.y(1))], "mark")
+    names = ("difficulty", "ratio", "is_suspect", "row", "given", "suggested")
+    for x, y, is_suspect, row, given, suggested in zip(*(points[name] for name in names), strict=True):
+        kind, tail = ("dot suspect", "\nsuspect") if is_suspect else ("dot faint", "")
+        note = f"row {row}\ngiven {write_number(given, 4)}, out of patch {write_number(suggested, 4)}{tail}"
+        canvas.dot(x, max(y, low), 3.2 if is_suspect else 2.4, kind, note)
+    return canvas.svg()
+
+
+def draw_calibration(calibration: dict[str, Any]) -> str:
+    """Draw how often stated probabilities come true."""
+    canvas = Canvas(SQUARE, (0, 1), (0, 1), "stated probabilities and how often they come true")
+    canvas.add_axes("stated probability", "share that came true", find_ticks(0, 1), find_ticks(0, 1))
+    canvas.line([(canvas.x(0), canvas.y(0)), (canvas.x(1), canvas.y(1))], "mark")
+    bins = calibration["bins"]
+    canvas.curve([each["stated"] for each in bins], [each["seen"] for each in bins], "out-of-patch")
+    most = max(each["count"] for each in bins)
+    for each in bins:
+        x = canvas.x(each["stated"])
+        canvas.line([(x, canvas.y(each["low"])), (x, canvas.y(each["high"]))], "whisker")
+        note = f"stated {each['stated']:.1%}, came true {each['seen']:.1%}\n{each['count']:,} rows"
+        canvas.dot(each["stated"], each["seen"], 3.5 + 4 * (each["count"] / most) ** 0.5, "dot", note)
+    return canvas.svg()
+
+
+def draw_confusion(confusion: dict[str, Any]) -> str:
+    """Draw how many rows of each class are taken for each."""
+    names, matrix = confusion["names"], confusion["matrix"]
+    n_classes, longest = len(names), max(map(len, names))
+    left = 30 + 7 * min(longest, 16)
+    side = min(110.0, (640 - left) / n_classes)
+    size = int(left + n_classes * side + 4), int(n_classes * side + 66)
+    canvas = Canvas(size, (0, 1), (0, 1), "given and predicted classes", left=left)
+    canvas.text(left + n_classes * side / 2, size[1] - 4, "predicted out of patch", "middle", "label")
+    canvas.text(4, 13, "given", "start", "label")
+    has_numbers = side >= 34
+    # Mistakes are shaded beside the most frequent one, if that is not next to nothing; by square roots, so that rare
+    # ones show.
+    most = max(
+        [0.05, *(count / max(1, sum(row)) for i, row in enumerate(matrix) for j, count in enumerate(row) if i != j)]
+    )
+    for i, row in enumerate(matrix):
+        total, y = max(1, sum(row)), 22 + i * side
+        canvas.text(left - 8, y + side / 2 + 4, _shorten(names[i], 16), "end")
+        canvas.text(left + (i + 0.5) * side, 22 + n_classes * side + 16, _shorten(names[i], int(side / 7)), "middle")
+        for j, count in enumerate(row):
+            note = f"given {names[i]}, predicted {names[j]}\n{count:,} rows, {count / total:.1%} of {names[i]}"
+            share = count / total
+            shade = 0.04 + 0.8 * (share if i == j else 0.85 * (share / most) ** 0.5)
+            x = left + j * side
+            canvas.box((x + 1, y + 1), (side - 2, side - 2), "cell right" if i == j else "cell wrong", note, shade)
+            if has_numbers:
+                kind = "count strong" if shade > 0.5 else "count"
+                canvas.text(x + side / 2, y + side / 2 + 4, f"{count:,}", "middle", kind)
+    return canvas.svg()
+
+
+def _shorten(name: str, length: int) -> str:
+    return name if len(name) <= max(length, 1) else name[: max(length - 1, 1)] + ("…" if length > 2 else "")
+
+
+def draw_predictions(residuals: dict[str, Any]) -> str:
+    """Draw given numbers over predicted ones, and the means of groups."""
+    points, groups = residuals["points"], residuals["groups"]
+    values = [*points["given"], *points["predicted"]]
+    low, high = min(values), max(values)
+    room = 0.03 * (high - low) or 0.5
+    bounds = low - room, high + room
+    canvas = Canvas(SQUARE, bounds, bounds, "given and predicted numbers", left=64)
+    canvas.add_axes("predicted out of patch", "given", find_ticks(*bounds), find_ticks(*bounds))
+    canvas.line([(canvas.x(low), canvas.y(low)), (canvas.x(high), canvas.y(high))], "mark")
+    for given, predicted, row in zip(points["given"], points["predicted"], points["row"], strict=True):
+        note = f"row {row}\ngiven {write_number(given, 4)}, predicted {write_number(predicted, 4)}"
+        canvas.dot(predicted, given, 2.4, "dot faint", note)
+    for each in groups:
+        x, mean = canvas.x(each["predicted"]), each["given"]
+        canvas.line([(x, canvas.y(mean - each["half"])), (x, canvas.y(mean + each["half"]))], "whisker")
+        means = f"predicted {write_number(each['predicted'])}, given {write_number(mean)}"
+        note = f"{each['count']:,} rows, on average\n{means}"
+        canvas.dot(each["predicted"], mean, 5, "dot mean", note)
+    return canvas.svg()
+
+
+def draw_residuals(residuals: dict[str, Any]) -> str:
+    """Draw how residuals are spread."""
+    counts, edges = residuals["histogram"]["counts"], residuals["histogram"]["edges"]
+    canvas = Canvas(SQUARE, (edges[0], edges[-1]), (0, max(counts)), "residuals", left=64)
+    x_ticks = find_ticks(edges[0], edges[-1])
+    canvas.add_axes("given minus predicted", "rows", x_ticks, find_ticks(0, max(counts)))
+    for count, start, end in zip(counts, edges, edges[1:], strict=False):
+        top = canvas.y(count)
+        note = f"{write_number(start)} to {write_number(end)}\n{count:,} rows"
+        canvas.box(
+            (canvas.x(start) + 0.5, top), (canvas.x(end) - canvas.x(start) - 1, canvas.bottom - top), "bar", note
+        )
+    if edges[0] < 0 < edges[-1]:
+        canvas.line([(canvas.x(0), canvas.top), (canvas.x(0), canvas.bottom)], "mark")
+    return canvas.svg()

@@ -1,0 +1,144 @@
+"""Which rows are hard, and which labels are probably wrong."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost.inspection.label_issues import find_label_issues
+from mpboost.reporting.features import rank
+from mpboost.reporting.judgement import Judgement
+from mpboost.reporting.plain import draw_image, simplify, simplify_all
+from mpboost.reporting.quality import pick_points
+from mpboost.reporting.table import TrainingTable
+
+#: Bins of difficulties, and features whose values are listed.
+N_BINS, N_VALUES = 20, 5
+
+
+def summarise_observations(
+    model: Any,
+    table: TrainingTable,
+    names: Sequence[str],
+    judgement: Judgement | None,
+    shape: tuple[int, int] | None,
+    n_observations: int,
+) -> dict[str, Any]:
+    """List the hardest rows, the most suspect labels among them, and show where all rows are."""
+    p = model.observation_probabilities_
+    ratios = p * np.count_nonzero(p)  # how many times as often as on average a row is drawn
+    suspects = np.empty(0, dtype=np.int64) if judgement is None else find_suspects(model)
+    if judgement is None:
+        hardest = rank(p)[:n_observations]
+    else:
+        hardest = find_hardest(model.observation_difficulty_, p, judgement.rows, n_observations)
+    return {
+        "effective": float(1.0 / np.sum(p**2)),
+        "is_adaptive": bool(model.adaptive_observations),
+        "n_suspects": None if judgement is None else len(suspects),
+        "value_names": [] if shape else [names[j] for j in rank(model.feature_probabilities_)[:N_VALUES]],
+        "hardest": _list_rows(model, table, judgement, hardest, suspects, ratios, shape),
+        "histogram": None if judgement is None else _count_difficulties(model, judgement, suspects),
+        "points": None if judgement is None else _place_points(model, judgement, suspects, ratios, make_namer(table)),
+    }
+
+
+def find_hardest(
+    difficulty: NDArray[np.float64], p: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int
+) -> NDArray[np.int64]:
+    """Find the hardest of some rows, of rows as hard the likeliest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_hardest(np.array([0.1, 0.9, 0.5, 0.9]), np.array([0.1, 0.2, 0.3, 0.4]), np.arange(4), 3)
+    array([3, 1, 2])
+    """
+    if len(rows) > n_rows:  # to sort a million takes long
+        least = np.partition(difficulty[rows], len(rows) - n_rows)[len(rows) - n_rows]
+        rows = rows[difficulty[rows] >= least]
+    return rows[np.lexsort((-p[rows], -difficulty[rows]))[:n_rows]]
+
+
+def find_suspects(model: Any) -> NDArray[np.int64]:
+    """Find the rows whose labels are probably wrong, among those that the model judges."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that only some rows are judged is among the advice
+        rows: NDArray[np.int64] = find_label_issues(model).row
+    return rows
+
+
+def make_namer(table: TrainingTable) -> Callable[[int], str]:
+    """Make a function that names a row: by its number and, where it has one, its name."""
+
+    def name(row: int) -> str:
+        named = table.name_rows(np.array([row]))
+        return str(row) if named is None else f"{row} ({named[0]})"
+
+    return name
+
+
+def _list_rows(
+    model: Any,
+    table: TrainingTable,
+    judgement: Judgement | None,
+    rows: NDArray[np.integer],
+    suspects: NDArray[np.int64],
+    ratios: NDArray[np.float64],
+    shape: tuple[int, int] | None,
+) -> list[dict[str, Any]]:
+    given, suggested = _name_targets(model, model._targets[rows]), [None] * len(rows)
+    if judgement is not None:
+        suggested = _name_targets(model, judgement.predicted[np.searchsorted(judgement.rows, rows)])
+    labels = table.name_rows(rows)
+    top = rank(model.feature_probabilities_)[: 0 if shape else N_VALUES]
+    columns = [table.read(rows, int(j)) for j in top]
+    images = None if shape is None else [draw_image(image) for image in table.read_images(rows, shape)]
+    is_suspect = np.isin(rows, suspects)
+    return [
+        {
+            "row": int(row),
+            "label": None if labels is None else labels[k],
+            "given": given[k],
+            "suggested": suggested[k],
+            "difficulty": None if judgement is None else simplify(model.observation_difficulty_[row]),
+            "ratio": float(ratios[row]),
+            "is_suspect": bool(is_suspect[k]),
+            "values": [column[k] for column in columns],
+            "image": None if images is None else images[k],
+        }
+        for k, row in enumerate(rows)
+    ]
+
+
+def _name_targets(model: Any, targets: NDArray[Any]) -> list[Any]:
+    return simplify_all(model.classes_[targets] if hasattr(model, "classes_") else targets)
+
+
+def _count_difficulties(model: Any, judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:
+    counts = {"counts": judgement.rows, "suspects": suspects}
+    return {
+        name: np.histogram(model.observation_difficulty_[rows], N_BINS, (0.0, 1.0))[0].tolist()
+        for name, rows in counts.items()
+    }
+
+
+def _place_points(
+    model: Any,
+    judgement: Judgement,
+    suspects: NDArray[np.int64],
+    ratios: NDArray[np.float64],
+    name: Callable[[int], str],
+) -> dict[str, Any]:
+    places = pick_points(model.observation_difficulty_[judgement.rows])
+    rows = judgement.rows[places]
+    return {
+        "difficulty": simplify_all(model.observation_difficulty_[rows], 4),
+        "ratio": simplify_all(ratios[rows], 4),
+        "is_suspect": np.isin(rows, suspects).tolist(),
+        "row": [name(int(row)) for row in rows],
+        "given": _name_targets(model, judgement.given[places]),
+        "suggested": _name_targets(model, judgement.predicted[places]),
+    }

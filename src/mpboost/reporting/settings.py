@@ -1,0 +1,49 @@
+"""How a model was made: its parameters, the versions of what it runs on, and how long things take."""
+
+import inspect
+import platform
+import time
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from mpboost.reporting.plain import simplify
+
+#: What a parameter that is left to us came to.
+OUTCOMES = {"max_samples": "max_samples_", "max_features": "max_features_", "learning_rate": "learning_rate_",
+            "n_models": "n_models_"}  # fmt: skip
+
+
+def list_parameters(model: Any) -> list[dict[str, Any]]:
+    """List the parameters in the order of their documentation; those that are not the default are marked."""
+    defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
+    return [
+        {
+            "name": name,
+            "value": _write(value),
+            "default": _write(defaults[name]),
+            "is_changed": _write(value) != _write(defaults[name]),
+            "outcome": simplify(getattr(model, OUTCOMES.get(name, ""), None)) if isinstance(value, str) else None,
+        }
+        for name, value in sorted(model.get_params(deep=False).items(), key=lambda item: list(defaults).index(item[0]))
+    ]
+
+
+def _write(value: Any) -> str:
+    """Write a value as in code, shortened."""
+    return str(simplify(repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)))
+
+
+def list_versions() -> dict[str, str]:
+    """List the versions of what the report is made with."""
+    packages = {name: version(name) for name in ("mpboost", "scikit-learn", "numpy", "scipy")}
+    return packages | {"Python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
+
+
+def time_prediction(model: Any, X: Any, n_rows: int = 1000) -> dict[str, Any]:
+    """Measure how long the prediction of the first rows takes."""
+    rows = X[:n_rows] if hasattr(X, "shape") else np.asarray(X)[:n_rows]
+    start = time.perf_counter()
+    model.predict(rows)
+    return {"n_rows": rows.shape[0], "seconds": time.perf_counter() - start}

@@ -1,0 +1,147 @@
+"""The training table as a report needs it: names, what columns hold, and the values of a few rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from mpboost.data.sources import refuse_lazy
+from mpboost.reporting.plain import simplify
+
+#: Cells of an array that are looked at together: bounds the memory.
+BATCH_CELLS = 1 << 22
+#: Rows that are looked at first.
+N_HEAD = 1000
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What columns hold.
+
+    Attributes
+    ----------
+    n_missing : int64 array of shape (n_features,)
+        Missing values.
+    is_constant : bool array of shape (n_features,)
+        Which columns have one value in all rows, or none.
+    """
+
+    n_missing: NDArray[np.int64]
+    is_constant: NDArray[np.bool_]
+
+
+class TrainingTable:
+    """A table of any kind.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix
+        What the model was trained on.
+    """
+
+    def __init__(self, X: Any):
+        refuse_lazy(X, "X")
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        self._table: Any
+        if isinstance(frame, nw.DataFrame):
+            self._table = frame
+        elif sparse.issparse(X):
+            self._table = X.tocsr()
+        else:
+            self._table = (
+                X.filled(np.nan) if isinstance(X, np.ma.MaskedArray) and X.dtype.kind == "f" else np.asarray(X)
+            )
+        if len(self._table.shape) != 2:
+            raise ValueError(f"X must be a table of two dimensions, not {len(self._table.shape)}.")
+        self.n_rows, self.n_features = self._table.shape
+
+    @property
+    def _is_frame(self) -> bool:
+        return isinstance(self._table, nw.DataFrame)
+
+    def name_rows(self, rows: NDArray[np.integer]) -> list[str] | None:
+        """Name rows as the frame does; None where it only counts them."""
+        index = getattr(self._table.to_native(), "index", None) if self._is_frame else None
+        if index is None or type(index).__name__ == "RangeIndex" or not hasattr(index, "take"):
+            return None
+        return [str(simplify(name)) for name in index.take(rows).tolist()]
+
+    def read(self, rows: NDArray[np.integer], feature: int) -> list[Any]:
+        """Read what some rows hold in a column."""
+        if self._is_frame:
+            values = self._table[:, feature][rows.tolist()].to_list()
+        elif sparse.issparse(self._table):
+            values = self._table[rows, feature].toarray().ravel().tolist()
+        else:
+            values = self._table[rows, feature].tolist()
+        return [simplify(value) for value in values]
+
+    def read_images(self, rows: NDArray[np.integer], shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Read rows as images, whose values are between 0 and 1."""
+        chosen = self._table[rows.tolist()].to_numpy() if self._is_frame else self._table[rows]
+        pixels = np.asarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=np.float64)
+        low, high = (np.nanmin(pixels), np.nanmax(pixels)) if np.isfinite(pixels).any() else (0.0, 1.0)
+        return ((pixels - low) / ((high - low) or 1.0)).reshape(-1, *shape)
+
+    def find_facts(self) -> ColumnFacts:
+        """Find what columns hold."""
+        if self._is_frame:
+            facts = [_look_at(column) for column in self._table.iter_columns()]
+        elif sparse.issparse(self._table):
+            return _look_at_sparse(self._table)
+        elif self._table.dtype.kind in "biuf":
+            return _look_at_numbers(self._table)
+        else:
+            facts = [_look_at_objects(column) for column in self._table.T]
+        n_missing, is_constant = zip(*facts, strict=True)
+        return ColumnFacts(np.array(n_missing, dtype=np.int64), np.array(is_constant, dtype=bool))
+
+
+def _look_at(column: Any) -> tuple[int, bool]:
+    n_missing = int(column.null_count())
+    if column.dtype.is_float():
+        n_missing = int(np.isnan(column.to_numpy().astype(np.float64)).sum())
+    try:
+        # A look at the first rows settles it for most columns, and counting all values takes long.
+        return n_missing, all(int(part.n_unique()) == 1 for part in (column.head(N_HEAD), column))
+    except TypeError:  # lists, say
+        return n_missing, False
+
+
+def _look_at_objects(column: NDArray[Any]) -> tuple[int, bool]:
+    simple = [simplify(value) for value in column.tolist()]
+    return sum(value is None for value in simple), len({str(value) for value in simple}) == 1
+
+
+def _look_at_numbers(array: NDArray[Any]) -> ColumnFacts:
+    n_features = array.shape[1]
+    n_missing = np.zeros(n_features, dtype=np.int64)
+    low, high = array[0].copy(), array[0].copy()
+    step = max(1, BATCH_CELLS // n_features)
+    for start in range(0, len(array), step):
+        batch = array[start : start + step]
+        if array.dtype.kind == "f":
+            n_missing += np.isnan(batch).sum(axis=0)
+        low, high = np.fmin(low, np.fmin.reduce(batch, axis=0)), np.fmax(high, np.fmax.reduce(batch, axis=0))
+    is_all_missing = n_missing == len(array)
+    return ColumnFacts(n_missing, is_all_missing | ((n_missing == 0) & (low == high)))
+
+
+def _look_at_sparse(matrix: Any) -> ColumnFacts:
+    columns = matrix.tocsc()
+    n_rows, n_features = columns.shape
+    # Sums over the stored entries of each column; where there are none, they would take those of the next.
+    n_stored = np.diff(columns.indptr)
+    facts = ColumnFacts(np.zeros(n_features, dtype=np.int64), n_stored == 0)
+    for feature in np.flatnonzero(n_stored):
+        stored = columns.data[columns.indptr[feature] : columns.indptr[feature + 1]].astype(np.float64)
+        n_missing = np.count_nonzero(np.isnan(stored))
+        facts.n_missing[feature] = n_missing
+        is_full = len(stored) == n_rows
+        facts.is_constant[feature] = (
+            (n_missing == n_rows) or (n_missing == 0 and is_full and np.ptp(stored) == 0) or not stored.any()
+        )
+    return facts

@@ -1,0 +1,1 @@
+"""The two learned distributions, p over observations and q over features, and draws from them."""

@@ -1,0 +1,89 @@
+"""Losses of the user's own."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+from mpboost.tasks.losses import Floats, Loss, Position, Singles, Step, ValueLoss, predict_values
+from mpboost.tasks.numbers import find_r2
+
+
+class CustomLoss(Loss):
+    """A loss that a user gives as an object: ``gradient_hessian(y, raw)``, and more if there is any.
+
+    Parameters
+    ----------
+    custom : object
+        The user's.
+    like : Loss
+        What the package would take: tells what the object does not.
+    weights : float64 array of shape (n_samples,) or None
+        What rows weigh.
+    """
+
+    def __init__(self, custom: Any, like: Loss, labels: NDArray[Any], weights: Floats | None):
+        super().__init__(labels)
+        self._custom = custom
+        self._like = like
+        self.start = np.zeros(like.n_outputs, dtype=np.float32)
+        self.unit = 1.0 if hasattr(custom, "loss") else like.unit
+        baseline = like.baseline
+        if hasattr(custom, "baseline"):
+            baseline = np.asarray(custom.baseline(_recode(labels), weights), dtype=np.float64).reshape(-1)
+            if baseline.shape != like.start.shape or not np.isfinite(baseline).all():
+                raise ValueError(f"The baseline of {custom!r} must be finite numbers, {like.n_outputs} in all.")
+        self.offset = baseline if like.n_outputs > 1 else float(baseline[0])
+
+    def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
+        """Take a step; ask the user for derivatives; give the score."""
+        if step is not None:
+            now.raw += step.values[step.leaves]
+        raw = self.offset + now.raw.astype(np.float64)
+        weights = None if now.weights is None else now.weights.astype(np.float64)
+        derivatives = self._custom.gradient_hessian(_recode(self.labels), raw)
+        if not isinstance(derivatives, tuple | list) or len(derivatives) != 2:
+            raise ValueError(f"gradient_hessian of {self._custom!r} must give a pair of arrays.")
+        now.gradients[...] = self._weigh("gradients", derivatives[0], raw.shape, weights)
+        now.hessians[...] = self._weigh("hessians", derivatives[1], raw.shape, weights)
+        if (now.hessians < 0).any():
+            raise ValueError(f"The hessians of {self._custom!r} must not be negative; give an upper bound instead.")
+        return self.find_score(raw, self.labels, weights)
+
+    def _weigh(self, what: str, given: Any, shape: tuple[int, ...], weights: Floats | None) -> Singles:
+        """Check numbers that the user gives, and multiply them by weights."""
+        numbers = np.asarray(given, dtype=np.float64)
+        if numbers.shape != shape:
+            raise ValueError(f"The {what} of {self._custom!r} have shape {numbers.shape}, but {shape} is needed.")
+        with np.errstate(over="ignore", invalid="ignore"):
+            singles = (numbers if weights is None else (numbers.T * weights).T).astype(np.float32)
+        if not np.isfinite(singles).all():
+            raise ValueError(f"The {what} of {self._custom!r} must be finite, and at most about 1e38 in size.")
+        return singles
+
+    def score_training(self, quality: float, total: float) -> float:
+        """Give the score that ``move`` found."""
+        return quality
+
+    def find_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Score as the package's own losses do."""
+        if isinstance(self._like, ValueLoss):
+            with np.errstate(over="ignore"):
+                return find_r2(predict_values(self._custom, raw), labels, weights)
+        return self._like.find_score(raw, labels, weights)
+
+    def find_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
+        """Give the user's loss, or that of the package."""
+        if not hasattr(self._custom, "loss"):
+            is_value = isinstance(self._like, ValueLoss)
+            return self._like.find_losses(predict_values(self._custom, raw) if is_value else raw, labels)
+        losses = np.asarray(self._custom.loss(_recode(labels), raw), dtype=np.float64)
+        if losses.shape != (len(raw),) or not np.isfinite(losses).all():
+            raise ValueError(f"The loss of {self._custom!r} must be a finite number for each of {len(raw)} rows.")
+        return losses
+
+
+def _recode(labels: NDArray[Any]) -> NDArray[Any]:
+    """Code two classes, which are -1 and +1 in the engine, as 0 and 1."""
+    return (labels > 0).astype(np.int64) if labels.dtype == np.int8 else labels

@@ -1,0 +1,362 @@
+"""Parameters chosen by the out-of-patch score: one fit for each candidate, and most of these cut short."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from copy import deepcopy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mpboost.boosting.interrupts import INTERRUPTED
+from mpboost.tuning.candidates import check_choices, check_tunable, list_choices
+from mpboost.tuning.halving import Candidate, Race, SearchBar, plan_rungs, tabulate
+
+
+def _best_has(name: str) -> Callable[["OOPSearch"], bool]:
+    """Make a check whether the best estimator, or before the fit any, has a method; if not, say so in its words."""
+
+    def check(search: "OOPSearch") -> bool:
+        getattr(getattr(search, "best_estimator_", search.estimator), name)
+        return True
+
+    return check
+
+
+class OOPSearch(MetaEstimatorMixin, BaseEstimator):
+    """Search for the parameters with the best out-of-patch score.
+
+    The out-of-patch score validates a model on its own training rows, so a candidate takes one fit, where
+    cross-validation takes several. Successive halving cuts most fits short: all candidates run some iterations, the
+    best of them go on, and so forth; the last few run to the end. Fits are continued, never repeated, and that of the
+    winner is the final model.
+
+    A rung gives each candidate as many out-of-patch votes per row, hence more iterations to one with larger
+    minipatches: after equal iterations it would look worse than it is. Its score is the out-of-patch score of its model
+    as it stands, averaged with its neighbours on the curve. A candidate whose own stopping rule has ended it stays in
+    the race with the score that it has. At ties the first one wins. ``X_val``, if given to fit, is for stopping: the
+    search goes by the out-of-patch score even then.
+
+    Each candidate in the race holds its own binned data, a byte for each value of X, and lets go of it as soon as it
+    has lost: held together are the survivors of the first rung, one in ``factor``, and the candidate at hand.
+    Candidates are fitted one after the other, each with the ``n_jobs`` of the estimator.
+
+    Parameters
+    ----------
+    estimator : estimator of mpboost
+        What to tune; it is not changed. Its ``n_estimators``, ``stopping`` and ``n_jobs`` count for all candidates.
+    parameters : dict or list of dict
+        Values to try by the name of the parameter, as lists, or as distributions of scipy, which have a method ``rvs``.
+        Several dicts are tried one after the other.
+    n_candidates : int, default=None
+        How many to draw. None tries all combinations of lists, and draws 27 where there are distributions.
+    factor : int, default=3
+        One candidate in so many stays in the race after a rung, and the next rung is longer by this factor.
+    min_iterations : int, default=30
+        Iterations of a candidate in the first rung. An iteration counts by the share of rows that its minipatch leaves
+        out: minipatches of half the rows run twice as many.
+    time_limit : float, default=None
+        Seconds after which the search ends with the best so far.
+    error_score : "raise" or float, default="raise"
+        What to do when the fit of a candidate fails, or has no out-of-patch score since its minipatches hold all rows:
+        raise, or warn, put this number into the table, and rank the candidate last.
+    verbose : int, default=0
+        1 shows a progress bar (needs rich).
+    random_state : int, RandomState instance or None, default=None
+        Seed for drawing candidates, and of the fits, if the estimator has none itself. All candidates are fitted with
+        the same one, so that they differ by their parameters alone.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The model of the winner: the same as a fit of an estimator with these parameters.
+    best_params_ : dict
+        What was chosen.
+    best_score_ : float
+        Its score, as described above.
+    best_index_ : int
+        Its row in ``results_``.
+    results_ : dict of arrays
+        A row for each candidate, as ``pandas.DataFrame(search.results_)`` shows them: ``params`` and a column
+        ``param_...`` for each parameter; the last ``rung`` that it was in, counted from 1; ``n_iterations`` that it has
+        run; its ``oop_score`` then; ``fit_time`` in seconds; its ``rank``, by how far it came, then by score.
+    stop_reason_ : str
+        Why the search ended.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Names of the features, if X had any.
+    classes_ : array of shape (n_classes,)
+        The labels, sorted, if a classifier is tuned.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mpboost import MPBoostClassifier, OOPSearch
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MPBoostClassifier(n_estimators=100, random_state=0)
+    >>> search = OOPSearch(model, {"max_depth": [1, 4], "max_samples": [5, 50, 200]}).fit(X, y)
+    >>> search.results_["oop_score"].shape
+    (6,)
+    >>> bool(search.score(X, y) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "estimator": [HasMethods(["fit"])],
+        "parameters": [dict, list, tuple],
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "factor": [Interval(Integral, 2, None, closed="left")],
+        "min_iterations": [Interval(Integral, 1, None, closed="left")],
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
+        "error_score": [StrOptions({"raise"}), Real],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        *,
+        n_candidates: int | None = None,
+        factor: int = 3,
+        min_iterations: int = 30,
+        time_limit: float | None = None,
+        error_score: Any = "raise",
+        verbose: int = 0,
+        random_state: Any = None,
+    ):
+        self.estimator = estimator
+        self.parameters = parameters
+        self.n_candidates = n_candidates
+        self.factor = factor
+        self.min_iterations = min_iterations
+        self.time_limit = time_limit
+        self.error_score = error_score
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> Self:
+        """Find the best parameters. Ctrl-C ends the search with the best model so far.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            As the estimator takes it.
+        y : array-like of shape (n_samples,)
+            Labels or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What rows weigh, also in the scores.
+        **fit_params : dict
+            What else to pass to the fits: ``X_val``, ``y_val``, ``sample_weight_val``.
+
+        Returns
+        -------
+        self : OOPSearch
+            With the best model.
+        """
+        check_tunable(self.estimator)
+        check_choices(self.parameters, self.estimator)
+        candidates = self._make_candidates()
+        rungs = plan_rungs(len(candidates), self.estimator.n_estimators, self.factor, self.min_iterations)
+        bar = SearchBar() if self.verbose else None
+        race = Race(candidates, rungs, error_score=self.error_score, time_limit=self.time_limit, bar=bar)
+
+        with nullcontext() if bar is None else bar.watch(race):
+            winner = race.run(lambda model: model.fit(X, y, sample_weight=sample_weight, **fit_params))
+
+        if not winner.model.warm_start:
+            vars(winner.model).pop("_run", None)  # the binned data
+        self.best_estimator_ = winner.model
+        self.best_params_, self.best_score_, self.best_index_ = winner.params, winner.score, winner.index
+        self.results_ = tabulate(candidates, self.error_score)
+        self.stop_reason_ = race.stop_reason or "all rungs done"
+        if race.stop_reason == INTERRUPTED:
+            warnings.warn(
+                f"The search was interrupted in {race.where}; the best model so far has {winner.n_iterations} "
+                "iterations and can be used.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return self
+
+    @available_if(_best_has("predict"))
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict with the best model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        predictions : array of shape (n_samples,)
+            Labels or numbers.
+        """
+        return self._best.predict(X)
+
+    @available_if(_best_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Give the probability of each class by the best model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._best.predict_proba(X)
+
+    @available_if(_best_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Give the decision function of the best model.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Rows to judge.
+
+        Returns
+        -------
+        decision : array of shape (n_samples,) or (n_samples, n_classes)
+            As that of the estimator.
+        """
+        return self._best.decision_function(X)
+
+    @available_if(_best_has("score"))
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Score the best model on given rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Rows to judge.
+        y : array-like of shape (n_samples,)
+            What is right.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What rows count.
+
+        Returns
+        -------
+        score : float
+            Accuracy, or R^2 of a regressor.
+        """
+        return self._best.score(X, y, sample_weight=sample_weight)
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        return self.best_estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in fit."""
+        return self.best_estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features."""
+        return self.best_estimator_.feature_names_in_
+
+    @property
+    def _best(self) -> Any:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def _make_candidates(self) -> list[Candidate]:
+        rng = check_random_state(self.random_state)
+        choices = list_choices(self.parameters, self.n_candidates, rng)
+        seed = int(rng.randint(np.iinfo(np.int32).max))
+        candidates = []
+        for index, params in enumerate(choices):
+            model = clone(self.estimator)
+            if model.random_state is None:
+                model.random_state = seed
+            candidates.append(Candidate(index, params, model.set_params(**clone(params, safe=False))))
+        return candidates
+
+    def __sklearn_tags__(self) -> Any:
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags = deepcopy(own.classifier_tags)
+        tags.regressor_tags = deepcopy(own.regressor_tags)
+        tags.input_tags = deepcopy(own.input_tags)
+        return tags
+
+
+def oop_tune(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    *,
+    n_candidates: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    factor: int = 3,
+    min_iterations: int = 30,
+    time_limit: float | None = None,
+    error_score: Any = "raise",
+    verbose: int = 0,
+    random_state: Any = None,
+    **fit_params: Any,
+) -> OOPSearch:
+    """Choose parameters by the out-of-patch score: ``OOPSearch`` in one call.
+
+    Parameters
+    ----------
+    estimator : estimator of mpboost
+        What to tune; it is not changed.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        As the estimator takes it.
+    y : array-like of shape (n_samples,)
+        Labels or numbers.
+    parameters : dict or list of dict
+        Values to try, as lists or as distributions.
+    sample_weight : array-like of shape (n_samples,), default=None
+        What rows weigh, also in the scores.
+    n_candidates, factor, min_iterations, time_limit, error_score, verbose, random_state : any
+        As in ``OOPSearch``.
+    **fit_params : dict
+        What else to pass to the fits: ``X_val``, ``y_val``, ``sample_weight_val``.
+
+    Returns
+    -------
+    search : OOPSearch
+        With ``best_estimator_``, ``best_params_``, ``best_score_`` and the table ``results_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mpboost import MPBoostRegressor, oop_tune
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = MPBoostRegressor(n_estimators=100, random_state=0)
+    >>> found = oop_tune(model, X, y, {"min_samples_leaf": [1, 10], "max_samples": [0.1, 0.5]})
+    >>> found.best_estimator_.get_params()["min_samples_leaf"] == found.best_params_["min_samples_leaf"]
+    True
+    """
+    search = OOPSearch(
+        estimator,
+        parameters,
+        n_candidates=n_candidates,
+        factor=factor,
+        min_iterations=min_iterations,
+        time_limit=time_limit,
+        error_score=error_score,
+        verbose=verbose,
+        random_state=random_state,
+    )
+    return search.fit(X, y, sample_weight=sample_weight, **fit_params)

@@ -1,0 +1,224 @@
+"""The benchmarks run, and the yardstick that they measure against is what it claims to be."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from mpboost import PAPER, MPBoostClassifier
+
+pytest.importorskip("matplotlib", reason="the benchmarks draw with matplotlib")
+pytest.importorskip("rich", reason="the benchmarks print with rich")
+
+from benchmarks import calibration, categories, label_issues, progress, quality, sparse, speed, tasks, tuning
+from benchmarks.data import make_table
+from benchmarks.literal import fit_literal, update_features, weigh_observations
+from benchmarks.measure import StepClock, measure_growth, median_ratio, take_turns
+from tests.support.benchmarks import needs, run_benchmark
+
+needs_linux = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="asks Linux for the peak of memory")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    kept = np.isin(y, (3, 8))
+    X, y = X[kept], np.where(y[kept] == 8, 1, -1).astype(np.int8)
+    return X[:250], y[:250], X[250:], y[250:]
+
+
+@needs("mnist.npz")
+def test_speed_quick_prints_all_sections():
+    finished = run_benchmark("speed")
+    assert finished.returncode == 0, finished.stderr
+    words = [
+        "(a)",
+        "literal loop",
+        "draw rows",
+        "(b)",
+        "nodes",
+        "(c)",
+        "ns per row",
+        "(d)",
+        "bytes per row",
+        "(e)",
+        "portable",
+    ]
+    assert [word for word in words if word not in finished.stdout] == []
+
+
+@needs("mnist.npz")
+def test_quality_quick_prints_tables_and_draws_the_ablation(tmp_path):
+    finished = run_benchmark("quality", "--output", str(tmp_path))
+    assert finished.returncode == 0, finished.stderr
+    assert "its own stop" in finished.stdout
+    assert "p uniform, q adaptive" in finished.stdout
+    assert (tmp_path / "ablation.png").stat().st_size > 10_000
+
+
+@needs("adult.npz")
+def test_categories_quick_compares_both_ways(capsys):
+    assert categories.main(["--quick"]) == 0
+    printed = capsys.readouterr().out
+    assert [word for word in ("codes", "categories", "difference", "of 2 seeds") if word not in printed] == []
+
+
+@needs("adult.npz")
+def test_calibration_quick_prints_a_row_for_each_set(capsys):
+    assert calibration.main(["--quick", "adult"]) == 0
+    cells = capsys.readouterr().out.splitlines()[-1].strip("| ").split(" | ")
+    assert cells[:2] == ["adult", "500"]
+    assert float(cells[6]) == pytest.approx(float(cells[4]) / float(cells[5]), abs=0.01)
+
+
+@needs("spambase.npz")
+def test_tuning_quick_compares_searches(capsys):
+    assert tuning.main(["--quick", "spambase"]) == 0
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[:2] for row in rows] == [["spambase", way] for way in ("defaults", "OOPSearch", "GridSearchCV")]
+    assert all(70 < float(row[2].rstrip(" %")) < 100 for row in rows)
+
+
+@needs("dna.npz")
+@needs("california_housing.npz")
+def test_tasks_quick_prints_a_table_for_each_set(capsys):
+    assert tasks.main(["--quick", "--only", "dna", "california_housing"]) == 0
+    printed = capsys.readouterr().out
+    words = ("dna", "3 classes", "margin", "RandomForest in our time", "california", "linear", "AdaBoostRegressor")
+    assert [word for word in words if word not in printed] == []
+
+
+@needs("dna.npz")
+@needs("spambase.npz")
+def test_label_issues_quick_prints_a_line_for_each_set(capsys):
+    assert label_issues.main(["--quick", "--only", "dna", "spambase"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    cells = {line[0]: line[1:] for line in lines if line and line[0] in ("dna", "spambase")}
+    for line in cells.values():
+        assert line[:2] == ["5%", "600"]
+        assert float(line[2]) > 0.8
+        assert float(line[4]) == pytest.approx(float(line[2]) - float(line[3]), abs=2e-4)
+    assert cells.keys() == {"dna", "spambase"}
+
+
+def test_flip_changes_so_many_labels_and_no_others():
+    y = np.arange(1000) % 3
+    flipped = label_issues.flip(np.zeros((1000, 1)), y, 0.1)
+    assert flipped.is_flipped.sum() == 100
+    np.testing.assert_array_equal(flipped.y != y, flipped.is_flipped)
+    assert np.unique(flipped.y).tolist() == [0, 1, 2]
+
+
+@needs_linux
+def test_sparse_quick_measures_both_formats(capsys):
+    assert sparse.main(["--quick"]) == 0
+    printed = capsys.readouterr().out
+    assert [word for word in ("csr", "csc", "0.10 % filled", "3x is promised") if word not in printed] == []
+
+
+@needs_linux
+def test_progress_quick_prints_the_share_of_the_bar(capsys, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")  # for the benchmark changes it
+    assert progress.main(["--quick"]) == 0
+    assert "% of the time went into the bar" in capsys.readouterr().out
+
+
+def test_make_sparse_tells_the_label_by_its_first_columns():
+    X, y = sparse.make_sparse("csc", 2000, 1000)
+    assert X.format == "csc"
+    assert 0.0008 < X.nnz / 2e6 <= 0.001
+    first, last = (np.asarray(X[:, columns].sum(axis=1)).ravel() for columns in (slice(20), slice(500, None)))
+    assert np.corrcoef(first, y)[0, 1] > 0.2
+    assert abs(np.corrcoef(last, y)[0, 1]) < 0.1
+
+
+@needs_linux
+def test_measure_growth_finds_a_short_peak():
+    grown, seconds = measure_growth(lambda: np.ones(8_000_000).sum())
+    assert 60e6 < grown < 100e6
+    assert seconds > 0
+    assert measure_growth(lambda: None)[0] < 10e6
+
+
+@pytest.mark.parametrize(
+    "benchmark",
+    [speed, quality, calibration, categories, label_issues, tuning],
+    ids=lambda module: module.__name__,
+)
+def test_benchmarks_say_what_to_do_without_data(benchmark, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MPBOOST_DATA", str(tmp_path))
+    assert benchmark.main(["--quick"]) == 2
+    assert "MPBOOST_DATA" in capsys.readouterr().err
+
+
+def test_literal_loop_learns_digits(digits):
+    X, y, X_test, y_test = digits
+    model = fit_literal(X, y, max_samples=50, max_features=8, n_estimators=100)
+    assert np.mean(model.predict(X_test) == y_test) > 0.93
+    assert model.oop_scores[-1] > 0.93
+    assert model.p.sum() == pytest.approx(1)
+    assert model.q.sum() == pytest.approx(1)
+    assert model.loop_seconds > 0
+
+
+def test_literal_loop_does_what_ours_does(digits):
+    """Draws differ, so only the means of a few runs can agree."""
+    X, y, X_test, y_test = digits
+    sizes = {"max_samples": 50, "max_features": 8, "n_estimators": 60}
+    literal, ours = [], []
+    for seed in range(8):
+        theirs = fit_literal(X, y, **sizes, seed=seed)
+        mine = MPBoostClassifier(**{**PAPER, **sizes, "stopping": None}, random_state=seed).fit(X, y)
+        literal.append([np.mean(theirs.predict(X_test) == y_test), theirs.oop_scores[-1], 1 / np.sum(theirs.q**2)])
+        ours.append([mine.score(X_test, y_test), mine.oop_scores_[-1], 1 / np.sum(mine.feature_probabilities_**2)])
+    test, oop, effective_features = np.mean(literal, axis=0) - np.mean(ours, axis=0)
+    assert abs(test) < 0.03
+    assert abs(oop) < 0.03
+    assert abs(effective_features) < 8
+
+
+def test_literal_p_is_the_normalised_soft_logistic_weight():
+    y, F = np.array([1, -1, 1], dtype=np.int8), np.array([2.0, 2.0, 0.0])
+    weights = np.array([1 / (1 + math.exp(2)), 1 / (1 + math.exp(-2)), 0.5])
+    np.testing.assert_allclose(weigh_observations(y, F), weights / weights.sum())
+
+
+def test_literal_q_moves_towards_importances_and_keeps_its_mass():
+    q = np.array([0.4, 0.2, 0.3, 0.1])
+    update_features(q, np.array([3, 0]), np.array([1.0, 0.0]), 0.5)
+    np.testing.assert_allclose(q, [0.2, 0.2, 0.3, 0.3])
+    update_features(q, np.array([1, 2]), np.zeros(2), 0.5)
+    np.testing.assert_allclose(q, [0.2, 0.2, 0.3, 0.3])
+
+
+def test_take_turns_interleaves_contestants():
+    calls = []
+    results = take_turns(
+        {"a": lambda: calls.append("a") or len(calls), "b": lambda: calls.append("b") or len(calls)}, 2
+    )
+    assert calls == ["a", "b", "a", "b"]
+    assert results == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_median_ratio_compares_within_turns():
+    assert median_ratio([10.0, 40.0, 3.0], [1.0, 2.0, 3.0]) == 10.0
+
+
+def test_step_clock_accounts_for_the_whole_loop():
+    clock = StepClock()
+    X, y = make_table(500, 10)
+    parameters = {"n_estimators": 20, "stopping": None, "random_state": 0}
+    model = MPBoostClassifier(**parameters, callbacks=[clock]).fit(X, y)
+    assert sum(clock.steps.values()) == pytest.approx(clock.seconds)
+    assert min(clock.steps.values()) > 0
+    plain = MPBoostClassifier(**parameters).fit(X, y)
+    np.testing.assert_array_equal(plain.oop_scores_, model.oop_scores_)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "linear"), [([1.1, 2.0, 11.0], True), ([1.0, 10.0, 1000.0], False)], ids=["line", "square"]
+)
+def test_judge_linearity(milliseconds, linear):
+    assert speed.judge_linearity((10, 100, 1000), milliseconds).startswith("linear") == linear
