@@ -112,18 +112,41 @@ bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revisi
 SANITIZED := build/sanitize
 sanitize: $(VENV)/package.stamp  ## Run the kernel tests under ASan and UBSan.
 	$(PIP) install --no-build-isolation --no-deps --upgrade --target $(SANITIZED)/site \
-	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=ON .
+	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=address .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED)/site $(BIN)/python -m pytest -q -s tests/native
 
 # The engine alone, without Python, whose own threads the sanitizer cannot follow.
-THREAD_STRESS := build/thread-stress
-sanitize-threads: $(SOURCES) tests/native/thread_stress.cpp  ## Run all threaded kernels under the thread sanitizer.
-	@mkdir -p $(THREAD_STRESS)
-	$(CXX) -std=c++20 -O1 -g -fsanitize=thread -ffp-contract=off -Wno-psabi -Inative/include -Inative/src \
-	  $(filter-out native/src/kernels_avx2.cpp,$(wildcard native/src/*.cpp)) tests/native/thread_stress.cpp \
-	  -pthread -o $(THREAD_STRESS)/run
-	$(THREAD_STRESS)/run
+sanitize-threads: $(VENV)/tools.stamp  ## Run all threaded kernels under the thread sanitizer.
+	$(BIN)/cmake --preset tsan
+	$(BIN)/cmake --build --preset tsan
+	build/presets/tsan/thread_stress
+
+# The kernel tests against a build with Clang; GCC builds everything else.
+CLANG ?= clang++
+CLANG_BUILT := build/clang
+clang: $(VENV)/package.stamp  ## Build with Clang, warnings as errors, and run the kernel tests (CLANG=clang++-19).
+	$(PIP) install --no-build-isolation --no-deps --upgrade --target $(CLANG_BUILT)/site \
+	  -C build-dir=$(CLANG_BUILT)/cmake -C cmake.define.MPBOOST_DEV=ON -C cmake.define.CMAKE_CXX_COMPILER=$(CLANG) .
+	PYTHONPATH=$(CLANG_BUILT)/site $(BIN)/python -m pytest -q tests/native
+
+# Every version formats a little differently, and checks more.
+NATIVE_TOOLS := clang-format==23.1.* clang-tidy==23.1.*
+NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
+$(VENV)/native-tools.stamp: $(VENV)/tools.stamp
+	$(PIP) install $(NATIVE_TOOLS)
+	@touch $@
+
+tidy: $(VENV)/native-tools.stamp  ## Check the style of the C++ code, and look for its usual mistakes.
+	$(BIN)/clang-format --dry-run -Werror $(NATIVE_FILES)
+	$(BIN)/cmake --preset dev
+	printf '%s\n' $(filter native/%.cpp,$(NATIVE_FILES)) | \
+	  xargs -P $$(nproc) -n 4 $(BIN)/clang-tidy -p build/presets/dev --quiet
+
+format-native: $(VENV)/native-tools.stamp  ## Format the C++ code.
+	$(BIN)/clang-format -i $(NATIVE_FILES)
+
+.PHONY: clang tidy format-native
 
 clean:  ## Remove all that was built, the environment included.
 	rm -rf $(VENV) .venv-lowest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
