@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare sanitize sanitize-threads clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare sanitize sanitize-threads clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,9 +38,16 @@ $(VENV)/demo.stamp: $(SOURCES) $(VENV)/tools.stamp
 demo: $(VENV)/demo.stamp  ## Train on digits by the command line, draw pictures, make a report.
 	$(BIN)/python examples/demo.py
 
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 test: lint types  ## Lint, check types, run all tests: what CI runs.
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+	$(PYTEST)
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mpboost
+
+test-fast: $(VENV)/package.stamp  ## Run the tests that are not marked slow: for every few edits.
+	$(PYTEST) -m "not slow"
+
+coverage: $(VENV)/package.stamp  ## Run all tests and list the lines that none reaches; fail if there are too many.
+	$(PYTEST) --cov
 
 # The oldest versions that the package says it runs with; some frame libraries must be old for numpy to be.
 LOWEST := numpy==1.25.* scipy==1.11.* scikit-learn==1.6.0 narwhals==2.0.1 joblib==1.2.* rich==13.0.* \
@@ -56,9 +63,21 @@ test-lowest:  ## Run the tests with the oldest supported libraries; count scikit
 	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/%.py)
 	.venv-lowest/bin/python -m tests.support.battery.count
 
-lint: $(VENV)/package.stamp  ## Check style.
+NATIVE_FILES = $(shell find native -name '*.[ch]pp' -o -name '*.inl')
+CLANG_FORMAT := $(BIN)/clang-format --fallback-style=none
+lint: $(VENV)/package.stamp  ## Check style and spelling.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	@$(CLANG_FORMAT) --dry-run -Werror $(NATIVE_FILES)
+
+format: $(VENV)/package.stamp  ## Correct what can be corrected of style.
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+	@$(CLANG_FORMAT) -i $(NATIVE_FILES)
+
+hooks: $(VENV)/package.stamp  ## Let git check style, spelling and types before each commit.
+	$(BIN)/pre-commit install
 
 types: $(VENV)/package.stamp  ## Check types of the installed package.
 	$(BIN)/mypy -p mpboost
@@ -148,6 +167,15 @@ format-native: $(VENV)/native-tools.stamp  ## Format the C++ code.
 
 .PHONY: clang tidy format-native
 
+# The wheel is built from the source distribution, so both are tried.
+WHEEL_TRY := build/wheel-try
+wheel: $(VENV)/package.stamp  ## Build dist/*.tar.gz and a wheel; install the wheel into a fresh environment and import it.
+	rm -rf dist $(WHEEL_TRY)
+	$(BIN)/python -m build
+	$(PYTHON) -m venv $(WHEEL_TRY)
+	$(WHEEL_TRY)/bin/pip --disable-pip-version-check --quiet install dist/mpboost-*.whl
+	$(WHEEL_TRY)/bin/python -c 'import mpboost; print("mpboost", mpboost.__version__, "can be imported")'
+
 clean:  ## Remove all that was built, the environment included.
-	rm -rf $(VENV) .venv-lowest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -5,6 +5,7 @@ import importlib.metadata
 import inspect
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -94,6 +95,11 @@ def test_public_names_are_all_that_the_package_shows():
 
 def test_version_is_that_of_the_distribution():
     assert mpboost.__version__ == importlib.metadata.version("mpboost")
+
+
+def test_citation_states_the_version():
+    citation = Path(__file__).parents[1].joinpath("CITATION.cff").read_text()
+    assert f"\nversion: {mpboost.__version__}\n" in citation
 
 
 def test_paper_names_parameters_only():
