@@ -46,14 +46,15 @@ test: lint types  ## Lint, check types, run all tests: what CI runs.
 LOWEST := numpy==1.25.* scipy==1.11.* scikit-learn==1.6.0 narwhals==2.0.1 joblib==1.2.* rich==13.0.* \
   pandas==2.2.* polars==1.0.* pyarrow==14.*
 # Tests that use what such old frame libraries have not.
-NOT_LOWEST := benchmark_defaults benchmark_gradient benchmarks categorical_features data demo frames fuzz_inputs labels
+NOT_LOWEST := benchmarks/test_commands benchmarks/test_defaults benchmarks/test_gradient data/test_categorical_features \
+  data/test_checks data/test_labels data/test_sources fuzz/test_inputs test_demo
 test-lowest:  ## Run the tests with the oldest supported libraries; count scikit-learn's checks.
 	test -d .venv-lowest || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip --disable-pip-version-check --quiet install $(BUILD_TOOLS) $(LOWEST) pytest hypothesis
 	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" .venv-lowest/bin/pip --disable-pip-version-check --quiet install \
 	  --no-build-isolation --no-deps -C build-dir=build/lowest .
-	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/test_%.py)
-	.venv-lowest/bin/python -m tests.battery.count
+	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/%.py)
+	.venv-lowest/bin/python -m tests.support.battery.count
 
 lint: $(VENV)/package.stamp  ## Check style.
 	$(BIN)/ruff check .

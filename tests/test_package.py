@@ -9,10 +9,10 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import run_script
 
 import mpboost
 from mpboost import PAPER, MPBoostClassifier, MPBoostRegressor, _native
+from tests.support.helpers import run_script
 
 ESTIMATORS = [MPBoostClassifier, MPBoostRegressor]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)

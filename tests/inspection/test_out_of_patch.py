@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pictures import TASKS, assert_apart, draw, fit, read_boxes
 from sklearn.base import clone
 
 from mpboost import (
@@ -14,6 +13,7 @@ from mpboost import (
 )
 from mpboost.boosting.loop import BoostingRun
 from mpboost.inspection.out_of_patch import judge_classes
+from tests.support.pictures import TASKS, assert_apart, draw, fit, read_boxes
 
 CLASSES = [task for task in TASKS if "numbers" not in task]
 NUMBERS = [task for task in TASKS if "numbers" in task]

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpboost import _native
-
-from .naive_class_votes import add_naively, find_rivals, weigh_naively
+from tests.support.native.naive_class_votes import add_naively, find_rivals, weigh_naively
 
 COUNTS = [np.uint16, np.int32]
 OUTPUTS = ["votes", "oop_votes", "rivals", "oop_rivals"]

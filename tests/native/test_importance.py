@@ -5,8 +5,15 @@ import pytest
 
 from mpboost import _native
 from mpboost.data.binned import SPLIT_DTYPE
-
-from .naive_tree import MISSING, as_columns, find_leaves, find_votes, make_tree, read_sets, read_splits
+from tests.support.native.naive_tree import (
+    MISSING,
+    as_columns,
+    find_leaves,
+    find_votes,
+    make_tree,
+    read_sets,
+    read_splits,
+)
 
 
 def make_stump(feature, n_features, bin=0):

@@ -7,9 +7,8 @@ import pytest
 
 from mpboost import _native
 from mpboost.data.binned import SPLIT_DTYPE
-
-from .naive_importance import credit_splits, normalise
-from .naive_tree import (
+from tests.support.native.naive_importance import credit_splits, normalise
+from tests.support.native.naive_tree import (
     MISSING,
     as_columns,
     make_random_codes,
