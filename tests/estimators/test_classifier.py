@@ -5,23 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from mpboost import Callback, FeatureProbabilityRecorder, MPBoostClassifier
+from mpboost import FeatureProbabilityRecorder, MPBoostClassifier
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.votes import count_votes
 from mpboost.sampling.sizes import count_patch_features, count_patch_rows
-from tests.support.helpers import SMALL, as_votes, describe_model, make_integers
+from tests.support.helpers import SMALL, PatchKeeper, as_votes, describe_model, make_integers
 from tests.support.oracle import WEIGHTINGS
-
-
-class PatchKeeper(Callback):
-    """Keeps the rows and features of each minipatch."""
-
-    def on_fit_begin(self, run):
-        self.rows, self.features = [], []
-
-    def on_iteration_end(self, run):
-        self.rows.append(run.rows.copy())
-        self.features.append(run.features.copy())
 
 
 @pytest.fixture(scope="module")

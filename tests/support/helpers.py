@@ -75,6 +75,17 @@ class Memory:
         return (model.predict if is_regressor(model) else model.decision_function)(self.X)
 
 
+class PatchKeeper(Callback):
+    """Keeps the rows and features of each minipatch."""
+
+    def on_fit_begin(self, run):
+        self.rows, self.features = [], []
+
+    def on_iteration_end(self, run):
+        self.rows.append(run.rows.copy())
+        self.features.append(run.features.copy())
+
+
 class StopAt(Callback):
     """Ends the fit at an iteration."""
 

@@ -130,6 +130,8 @@ class MPBoostClassifier(VotingBooster):
         The learning rate at the end: what a vote weighs in the decision function.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
         For each row, the decision function of the learners that never saw it; NaN for rows of weight 0.
+    oop_counts_ : int32 array of shape (n_samples,)
+        How many learners judged each row without having seen it; 0 for rows in all minipatches and of weight 0.
     observation_difficulty_ : array of shape (n_samples,)
         How hard each row is for the learners that never saw it: from 0, where all vote for its label, to 1, where all
         vote for one other class; 1/2 is a draw. It is (r + 1) / (r + s + 2), with s votes for the label and r for the

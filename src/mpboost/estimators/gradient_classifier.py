@@ -146,6 +146,9 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
         Loss on ``X_val`` after each iteration: what training then stops by.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
         Raw predictions for rows that were reserved, by a model that never learned from them; NaN for others.
+    oop_counts_ : int32 array of shape (n_samples,)
+        How many trees judged each row: those of the model that reserved it, 0 for other rows; with ``oop_size=0`` and
+        without ``leaf_refit`` those whose minipatch did not have it.
     observation_difficulty_ : array of shape (n_samples,)
         Of the probabilities that such a model gives to the label of a row and to the most probable other class, the
         share of the latter; NaN for rows that were not reserved. ``find_label_issues`` ranks suspect labels by it.

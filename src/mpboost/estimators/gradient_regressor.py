@@ -145,6 +145,9 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
         Loss on ``X_val`` after each iteration: what training then stops by.
     oop_prediction_ : array of shape (n_samples,)
         Predictions for rows that were reserved, by a model that never learned from them; NaN for others.
+    oop_counts_ : int32 array of shape (n_samples,)
+        How many trees judged each row: those of the model that reserved it, 0 for other rows; with ``oop_size=0`` and
+        without ``leaf_refit`` those whose minipatch did not have it.
     observation_difficulty_ : array of shape (n_samples,)
         r / (r + m), with r the size of the residual of ``oop_prediction_`` and m the median of all; NaN for rows that
         were not reserved. ``find_label_issues`` ranks suspect numbers by it.

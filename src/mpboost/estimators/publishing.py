@@ -38,6 +38,7 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
         "oop_score_": float(oop_scores[n_learners - 1]),
         "validation_scores_": validation_scores,
         "validation_score_": None if validation_scores is None else float(validation_scores[n_learners - 1]),
+        "oop_counts_": problem.spread(task.count_oop_learners(best.task, n_learners), 0),
         "observation_probabilities_": problem.spread(probabilities_from_logs(task.compute_log_weights(best.task)), 0.0),
         "feature_probabilities_": best.feature_probabilities.copy(),
         "feature_importances_": to_shares(best.importance_sums),

@@ -116,6 +116,8 @@ class MPBoostRegressor(RegressorMixin, PatchBooster):
     oop_prediction_ : array of shape (n_samples,)
         For each row, the prediction of the learners that never saw it; NaN where there is none, and for rows of
         weight 0.
+    oop_counts_ : int32 array of shape (n_samples,)
+        How many learners judged each row without having seen it; 0 for rows in all minipatches and of weight 0.
     observation_difficulty_ : array of shape (n_samples,)
         How hard each row is for the learners that never saw it: r / (r + m), with r the size of its out-of-patch
         residual and m the median of all, so that 1/2 is as hard as usual; 1/2 for rows without such learners, NaN for

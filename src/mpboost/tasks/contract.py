@@ -81,6 +81,9 @@ class Task(Protocol[Question, Output]):
     def count_judgements(self, rows: Positions) -> float:
         """Count how often the average row is judged out of patch by a learner that was trained on these rows."""
 
+    def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that judged each row without having seen it, in an array of its own."""
+
 
 class StopsByScore:
     """Mixin for tasks that stop by their out-of-patch score."""

@@ -117,7 +117,7 @@ class GradientTask:
     def state(self) -> TaskState:
         """Views of raw predictions."""
         raws = {f"raw_{k}": predictor.raw for k, predictor in enumerate(self.predictors)}
-        return raws | {"oop_raw": self.out_of_patch.raw}
+        return raws | self.out_of_patch.state
 
     @property
     def log_weights(self) -> Floats:
@@ -166,6 +166,10 @@ class GradientTask:
         raw = np.full(shape, np.nan)
         raw[self.out_of_patch.rows] = state["oop_raw"]
         return raw
+
+    def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
+        """Count the trees that judged each row without having learned from it."""
+        return self.out_of_patch.count_learners(state, n_learners, len(self.labels))
 
     def score(self, totals: Floats, n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
         """Score other rows."""

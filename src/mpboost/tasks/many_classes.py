@@ -105,6 +105,10 @@ class ManyClassTask(VotingTask, Generic[Label]):
         """Count the votes for each class of the learners that never saw the row."""
         return state["oop_votes"]
 
+    def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row: each has one vote."""
+        return np.asarray(state["oop_votes"].sum(axis=1, dtype=np.int32))
+
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
         """Give the accuracy on other rows."""
         return float(np.average(find_winners(totals, self.ranks) == labels, weights=weights))
@@ -212,11 +216,23 @@ class ColourTask(ManyClassTask[np.int8]):
     ----------
     colours : list of int8 arrays of shape (n_classes,)
         The colours, -1 or +1, that classes had in each iteration.
+    in_patch_counts : int32 array of shape (n_samples,)
+        How many learners were trained on the row: votes do not tell, since each counts for several classes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.colours: list[NDArray[np.int8]] = []
+        self.in_patch_counts = np.zeros(len(self.labels), dtype=np.int32)
+
+    @property
+    def state(self) -> TaskState:
+        """Views of the votes, of what they weigh, and of the number of learners that saw a row."""
+        return super().state | {"in_patch_counts": self.in_patch_counts}
+
+    def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row."""
+        return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
 
     @property
     def outputs(self) -> Colours:
@@ -239,6 +255,7 @@ class ColourTask(ManyClassTask[np.int8]):
         return Labels(colours[self.labels], self.log_weights, self.sample_weights)
 
     def _count(self, outputs: NDArray[np.int8], rows: Positions, threads: _native.Threads) -> tuple[float, float]:
+        self.in_patch_counts[rows] += 1
         return _native.add_colour_votes(
             outputs,
             self.colours[-1],

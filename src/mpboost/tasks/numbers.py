@@ -141,6 +141,10 @@ class ValueTask(StopsByScore):
         np.divide(state["oop_sums"], state["oop_counts"], out=predictions, where=state["oop_counts"] > 0)
         return predictions
 
+    def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row."""
+        return state["oop_counts"].copy()
+
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
         """Give the R^2 on other rows."""
         return compute_r2(totals / n_learners, labels, weights)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mpboost._arrays import Floats, Positions, Singles
 from mpboost.outputs.statistics import compute_mean
+from mpboost.tasks.contract import TaskState
 from mpboost.tasks.losses import Loss, Step
 
 
@@ -65,6 +66,7 @@ class ReservedRows:
         if loss.n_outputs == 1:
             self.raw, shape = self.raw[:, 0], shape[:1]
         self._in_patch = np.zeros(shape, dtype=np.float32) if keeps_patches else None
+        self._in_patch_counts = np.zeros(len(labels) if keeps_patches else 0, dtype=np.int32)
         self._labels = labels[self.rows]
         self._weights = None if sample_weights is None else sample_weights[self.rows]
         self.score = self.quality = np.nan
@@ -72,6 +74,21 @@ class ReservedRows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def state(self) -> TaskState:
+        """Views of the raw predictions and, where rows are judged by trees that did not have them, of their number."""
+        counts = {} if self._in_patch is None else {"in_patch_counts": self._in_patch_counts}
+        return {"oop_raw": self.raw} | counts
+
+    def count_learners(self, state: TaskState, n_learners: int, n_samples: int) -> NDArray[np.int32]:
+        """Count the trees of the model that reserved a row, or those whose minipatch did not have it."""
+        if "in_patch_counts" in state:
+            return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
+        counts = np.zeros(n_samples, dtype=np.int32)
+        for k, rows in enumerate(self.reserved):
+            counts[rows] = len(range(k, n_learners, len(self.reserved)))
+        return counts
 
     def update(self, model: int, raw: Singles, step: Step, rows: Positions) -> None:
         """Take the raw predictions of a model after a step, which was learned from the rows of a minipatch."""
@@ -82,6 +99,7 @@ class ReservedRows:
             self.raw[self._places[model]] = self._to_users(raw[self.reserved[model]])
         else:
             self._in_patch[rows] += step.values[step.leaves[rows]]
+            self._in_patch_counts[rows] += 1
             self.raw[:] = self._to_users(raw - self._in_patch)
         self.score = self._loss.compute_score(self.raw, self._labels, self._weights)
         loss = compute_mean(self._loss.compute_losses(self.raw, self._labels), self._weights)

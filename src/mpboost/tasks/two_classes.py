@@ -112,6 +112,10 @@ class BinaryTask(VotingTask):
         counts //= 2
         return counts
 
+    def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row."""
+        return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
+
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
         """Give the accuracy on other rows."""
         predicted = np.where(totals == 0, self.tie_label, np.sign(totals))
