@@ -53,14 +53,15 @@ coverage: $(VENV)/package.stamp  ## Run all tests and list the lines that none r
 LOWEST := numpy==1.25.* scipy==1.11.* scikit-learn==1.6.0 narwhals==2.0.1 joblib==1.2.* rich==13.0.* \
   pandas==2.2.* polars==1.0.* pyarrow==14.*
 # Tests that use what such old frame libraries have not.
-NOT_LOWEST := benchmark_defaults benchmark_gradient benchmarks categorical_features data demo frames fuzz_inputs labels
+NOT_LOWEST := benchmarks/test_commands benchmarks/test_defaults benchmarks/test_gradient data/test_categorical_features \
+  data/test_checks data/test_labels data/test_sources fuzz/test_inputs test_demo
 test-lowest:  ## Run the tests with the oldest supported libraries; count scikit-learn's checks.
 	test -d .venv-lowest || $(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip --disable-pip-version-check --quiet install $(BUILD_TOOLS) $(LOWEST) pytest hypothesis
 	PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" .venv-lowest/bin/pip --disable-pip-version-check --quiet install \
 	  --no-build-isolation --no-deps -C build-dir=build/lowest .
-	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/test_%.py)
-	.venv-lowest/bin/python -m tests.battery.count
+	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/%.py)
+	.venv-lowest/bin/python -m tests.support.battery.count
 
 NATIVE_FILES = $(shell find native -name '*.[ch]pp' -o -name '*.inl')
 CLANG_FORMAT := $(BIN)/clang-format --fallback-style=none
@@ -130,18 +131,41 @@ bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revisi
 SANITIZED := build/sanitize
 sanitize: $(VENV)/package.stamp  ## Run the kernel tests under ASan and UBSan.
 	$(PIP) install --no-build-isolation --no-deps --upgrade --target $(SANITIZED)/site \
-	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=ON .
+	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=address .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED)/site $(BIN)/python -m pytest -q -s tests/native
 
 # The engine alone, without Python, whose own threads the sanitizer cannot follow.
-THREAD_STRESS := build/thread-stress
-sanitize-threads: $(SOURCES) tests/native/thread_stress.cpp  ## Run all threaded kernels under the thread sanitizer.
-	@mkdir -p $(THREAD_STRESS)
-	$(CXX) -std=c++20 -O1 -g -fsanitize=thread -ffp-contract=off -Wno-psabi -Inative/include -Inative/src \
-	  $(filter-out native/src/kernels_avx2.cpp,$(wildcard native/src/*.cpp)) tests/native/thread_stress.cpp \
-	  -pthread -o $(THREAD_STRESS)/run
-	$(THREAD_STRESS)/run
+sanitize-threads: $(VENV)/tools.stamp  ## Run all threaded kernels under the thread sanitizer.
+	$(BIN)/cmake --preset tsan
+	$(BIN)/cmake --build --preset tsan
+	build/presets/tsan/thread_stress
+
+# The kernel tests against a build with Clang; GCC builds everything else.
+CLANG ?= clang++
+CLANG_BUILT := build/clang
+clang: $(VENV)/package.stamp  ## Build with Clang, warnings as errors, and run the kernel tests (CLANG=clang++-19).
+	$(PIP) install --no-build-isolation --no-deps --upgrade --target $(CLANG_BUILT)/site \
+	  -C build-dir=$(CLANG_BUILT)/cmake -C cmake.define.MPBOOST_DEV=ON -C cmake.define.CMAKE_CXX_COMPILER=$(CLANG) .
+	PYTHONPATH=$(CLANG_BUILT)/site $(BIN)/python -m pytest -q tests/native
+
+# Every version formats a little differently, and checks more.
+NATIVE_TOOLS := clang-format==23.1.* clang-tidy==23.1.*
+NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
+$(VENV)/native-tools.stamp: $(VENV)/tools.stamp
+	$(PIP) install $(NATIVE_TOOLS)
+	@touch $@
+
+tidy: $(VENV)/native-tools.stamp  ## Check the style of the C++ code, and look for its usual mistakes.
+	$(BIN)/clang-format --dry-run -Werror $(NATIVE_FILES)
+	$(BIN)/cmake --preset dev
+	printf '%s\n' $(filter native/%.cpp,$(NATIVE_FILES)) | \
+	  xargs -P $$(nproc) -n 4 $(BIN)/clang-tidy -p build/presets/dev --quiet
+
+format-native: $(VENV)/native-tools.stamp  ## Format the C++ code.
+	$(BIN)/clang-format -i $(NATIVE_FILES)
+
+.PHONY: clang tidy format-native
 
 # The wheel is built from the source distribution, so both are tried.
 WHEEL_TRY := build/wheel-try

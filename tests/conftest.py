@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from numpy.typing import NDArray
-from real_data import load_data
 from sklearn.datasets import load_breast_cancer
 
 from mpboost import _native
-
-pytest.register_assert_rewrite("battery", "helpers", "pictures")
+from tests.support.real_data import load_data
 
 # The same examples on every run and on any machine, however slow.
 settings.register_profile("mpboost", deadline=None, derandomize=True, database=None)

@@ -4,7 +4,8 @@ import json
 import shutil
 
 import pytest
-from customers import WRITERS, make_customers
+
+from tests.support.customers import WRITERS, make_customers
 
 SMALL = ("--set", "n_estimators=20", "--set", "n_jobs=1")
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from pictures import DIGITS, fit
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from mpboost import MPBoostClassifier, MPBoostRegressor, MPGradientBoostingClassifier, MPGradientBoostingRegressor
+from tests.support.pictures import DIGITS, fit
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 import sys
 
 import pytest
-from pictures import DIGITS
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -18,6 +17,7 @@ from mpboost import (
     ScoreBandsDisplay,
     ScoreCurvesDisplay,
 )
+from tests.support.pictures import DIGITS
 
 
 @pytest.mark.parametrize(

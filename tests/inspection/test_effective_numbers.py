@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pictures import draw, each_task
 
 from mpboost import EffectiveNumbersDisplay, FeatureProbabilitiesDisplay, load_model
+from tests.support.pictures import draw, each_task
 
-OLD = Path(__file__).parent.parent / "golden" / "format-1-numbers.mpboost"
+OLD = Path(__file__).parents[1] / "model_files" / "golden" / "format-1-numbers.mpboost"
 
 
 @each_task

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pictures import DIGITS, assert_apart, draw, each_task, fit, read_boxes
 
 from mpboost import (
     FeatureProbabilitiesDisplay,
@@ -10,6 +9,7 @@ from mpboost import (
     MPBoostClassifier,
 )
 from mpboost.boosting import history
+from tests.support.pictures import DIGITS, assert_apart, draw, each_task, fit, read_boxes
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="displays draw with matplotlib")
 pd = pytest.importorskip("pandas")

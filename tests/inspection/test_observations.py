@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse
-from pictures import DIGITS, assert_apart, draw, each_task, fit
 from sklearn.base import clone
 
 from mpboost import (
     MPBoostClassifier,
     ObservationsDisplay,
 )
+from tests.support.pictures import DIGITS, assert_apart, draw, each_task, fit
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="displays draw with matplotlib")
 pd = pytest.importorskip("pandas")

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from pictures import draw, fit
 
 from mpboost import (
     MPBoostRegressor,
     ScoreBandsDisplay,
 )
+from tests.support.pictures import draw, fit
 
 
 def test_bands_are_mean_and_range_of_runs():

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from pictures import draw, each_task, fit, read_boxes
 from sklearn.base import clone
 
 from mpboost import (
     MPBoostClassifier,
     ScoreCurvesDisplay,
 )
+from tests.support.pictures import draw, each_task, fit, read_boxes
 
 
 @each_task

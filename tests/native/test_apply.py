@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .naive_tree import (
+from tests.support.native.naive_tree import (
     NO_SETS,
     as_columns,
     find_leaves,

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from mpboost import _native
-
-from .naive_binning import (
+from tests.support.native.naive_binning import (
     DTYPES,
     INTEGERS,
     LAYOUTS,

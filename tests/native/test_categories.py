@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .naive_grower import grow_arrays, grow_both
-from .naive_tree import MISSING, as_columns, read_sets, read_splits
+from tests.support.native.naive_grower import grow_arrays, grow_both
+from tests.support.native.naive_tree import MISSING, as_columns, read_sets, read_splits
 
 
 def measure_impurity(goes_left, labels, weights):

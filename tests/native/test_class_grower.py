@@ -4,47 +4,11 @@ import numpy as np
 import pytest
 
 from mpboost import _native
+from tests.support.native.naive_sorted_grower import Gini, check_tree, grow_classes
+from tests.support.native.naive_tree import MISSING, as_columns, find_leaves, make_tree, read_sets, read_splits
+from tests.support.native.patches import SORTED_PATCHES, WEIGHTS, Patch
 
-from .naive_sorted_grower import Gini, check_tree, grow_classes
-from .naive_tree import MISSING, as_columns, find_leaves, make_tree, read_sets, read_splits
-from .test_grower import WEIGHTS, Patch
-
-PATCHES = {
-    "tiny": Patch(rows=tuple(range(1, 20)) * 2, n_features=3),
-    "tiny, few codes": Patch(rows=tuple(range(1, 20)) * 3, n_features=2, n_codes=3),
-    "one feature": Patch(rows=(1, 2, 50, 300), n_features=1, n_codes=100),
-    "two codes": Patch(rows=(10, 100, 300), n_features=10, n_codes=2),
-    "255 codes": Patch(rows=(300, 10, 100), n_features=5),
-    "pure noise": Patch(rows=(200,), n_features=5, noise=1.0),
-    "missing": Patch(rows=(5, 90, 200, 30), n_features=8, n_codes=60, missing=0.2),
-    "mostly missing": Patch(rows=(5, 200, 30), n_features=12, n_codes=20, missing=0.9),
-    "missing in tiny": Patch(rows=tuple(range(2, 20)) * 3, n_features=3, n_codes=5, missing=0.3),
-    "depth 1": Patch(rows=(30, 500), n_features=6, options={"max_depth": 1}),
-    "depth 4, missing": Patch(rows=(30, 500), n_features=6, missing=0.1, options={"max_depth": 4}),
-    "leaves of 2": Patch(rows=(3, 4, 60, 200), n_features=6, options={"min_samples_leaf": 2}),
-    "leaves of 25, missing": Patch(
-        rows=(49, 50, 51, 500), n_features=6, n_codes=40, missing=0.2, options={"min_samples_leaf": 25}
-    ),
-    "5000 rows": Patch(rows=(5000,), n_features=4, n_codes=30, missing=0.1, options={"max_depth": 3}),
-    "categories": Patch(rows=(10, 200), n_features=6, n_categorical=5, n_categories=12),
-    "categories alone": Patch(rows=tuple(range(1, 20)) * 2, n_features=3, n_categorical=6, n_categories=4),
-    "255 categories": Patch(rows=(40, 400), n_features=4, n_categorical=3),
-    "categories, missing": Patch(rows=(5, 60, 200), n_features=7, n_categorical=5, n_categories=9, missing=0.3),
-    "categories, leaves of 8": Patch(
-        rows=(15, 16, 300), n_features=5, n_categorical=4, n_categories=20, missing=0.1, options={"min_samples_leaf": 8}
-    ),
-    **{
-        f"weights: {kind}": Patch(rows=(1, 2, 9, 60, 200), n_features=4, weigh=weigh) for kind, weigh in WEIGHTS.items()
-    },
-    "weights, missing": Patch(rows=(5, 40, 200), n_features=6, n_codes=60, missing=0.2, weigh=WEIGHTS["uniform"]),
-    "weights, leaves of 9, missing": Patch(
-        rows=(17, 18, 19, 200), n_features=6, missing=0.2, options={"min_samples_leaf": 9}, weigh=WEIGHTS["24 decades"]
-    ),
-    "weights and categories": Patch(
-        rows=(2, 9, 60, 200), n_features=6, n_categorical=4, n_categories=11, missing=0.1, weigh=WEIGHTS["uniform"]
-    ),
-}
-patches = pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES.keys())
+patches = pytest.mark.parametrize("patch", SORTED_PATCHES.values(), ids=SORTED_PATCHES.keys())
 
 
 def draw(patch: Patch, rng: np.random.Generator, n_rows: int, n_classes: int):
@@ -216,7 +180,7 @@ def test_class_grower_keeps_nothing_from_one_patch_to_the_next():
     names = ["255 codes", "missing", "weights and categories", "tiny", "categories, missing", "weights: uniform"]
     for name in names * 2:
         for n_rows in (300, 7, 60):
-            codes, *rest = draw(PATCHES[name], rng, n_rows, int(rng.integers(1, 27)))
+            codes, *rest = draw(SORTED_PATCHES[name], rng, n_rows, int(rng.integers(1, 27)))
             kept, fresh = (g.grow(as_columns(codes), *rest) for g in (grower, _native.ClassGrower(0, 1, ranks)))
             np.testing.assert_array_equal(kept.tree.splits, fresh.tree.splits)
             np.testing.assert_array_equal(kept.tree.category_sets, fresh.tree.category_sets)
@@ -226,7 +190,7 @@ def test_class_grower_keeps_nothing_from_one_patch_to_the_next():
 
 def test_class_grower_does_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(0)
-    codes, rows, features, labels, _, _ = draw(PATCHES["missing"], rng, 300, 9)
+    codes, rows, features, labels, _, _ = draw(SORTED_PATCHES["missing"], rng, 300, 9)
     columns, grower = as_columns(codes), _native.ClassGrower(0, 1, np.arange(9, dtype=np.uint16))
     first, second = (grower.grow(columns, r, features, labels) for r in (rows, rng.permutation(rows)))
     np.testing.assert_array_equal(first.tree.splits, second.tree.splits)

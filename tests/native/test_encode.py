@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .naive_binning import DTYPES, LAYOUTS, edges_of, find_codes, make_table
+from tests.support.native.naive_binning import DTYPES, LAYOUTS, edges_of, find_codes, make_table
 
 N_ROWS, N_COLUMNS = 700, 19
 

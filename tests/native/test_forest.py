@@ -4,9 +4,17 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .forests import LARGE_SIZES, N_FEATURES, SIZES, make_arrays, make_forest, read_arrays, sum_votes, take_tree
-from .naive_tree import as_columns, find_leaves, make_random_codes, read_sets, read_splits
+from tests.support.native.forests import (
+    LARGE_SIZES,
+    N_FEATURES,
+    SIZES,
+    make_arrays,
+    make_forest,
+    read_arrays,
+    sum_votes,
+    take_tree,
+)
+from tests.support.native.naive_tree import as_columns, find_leaves, make_random_codes, read_sets, read_splits
 
 
 def assert_equal_arrays(ones, others):

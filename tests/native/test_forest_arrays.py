@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost.data.binned import SPLIT_DTYPE
-
-from .forests import N_FEATURES, make_arrays, make_forest, sum_votes, take_tree
-from .naive_tree import (
+from mpboost.learners.splits import SPLIT_DTYPE
+from tests.support.native.forests import N_FEATURES, make_arrays, make_forest, sum_votes, take_tree
+from tests.support.native.naive_tree import (
     as_columns,
     is_valid_tree,
     make_random_codes,

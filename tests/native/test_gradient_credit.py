@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from .naive_gradient_tree import read_tree
-from .naive_tree import find_leaves, read_sets, read_splits
-from .test_gradient_grower import make_problem, predict, problems
+from tests.support.native.gradient_problems import make_problem, predict, problems
+from tests.support.native.naive_gradient_tree import read_tree
+from tests.support.native.naive_tree import find_leaves, read_sets, read_splits
 
 
 def credit_naively(problem, grown, gradients):

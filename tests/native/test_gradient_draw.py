@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .everywhere import assert_all_equal, call_everywhere
+from tests.support.native.everywhere import assert_all_equal, call_everywhere
 
 LARGEST = np.finfo(np.float32).max
 

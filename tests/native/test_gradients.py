@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .everywhere import assert_all_equal, call_everywhere
-from .naive_tree import as_columns, find_leaves, make_random_codes, make_random_sets, make_random_splits, make_tree
+from tests.support.native.everywhere import assert_all_equal, call_everywhere
+from tests.support.native.naive_tree import (
+    as_columns,
+    find_leaves,
+    make_random_codes,
+    make_random_sets,
+    make_random_splits,
+    make_tree,
+)
 
 N_FEATURES = 9
 

@@ -1,56 +1,12 @@
 """The native grower against the naive one: whole trees, split by split."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from mpboost import _native
-
-from .naive_grower import assert_same_tree, grow_arrays, grow_tree
-from .naive_tree import MISSING, as_columns
-
-
-@dataclass
-class Patch:
-    """A kind of random minipatches."""
-
-    rows: tuple[int, ...]  # of the patches that one grower is used for, one after the other
-    n_features: int
-    n_codes: int = 255
-    missing: float = 0.0
-    noise: float = 0.3  # share of labels that no feature explains
-    options: dict[str, Any] = field(default_factory=dict)
-    weigh: Callable[[np.random.Generator, int], NDArray[np.float64]] | None = None
-    n_categorical: int = 0  # columns, the first ones, of at most as many codes as there are categories
-    n_categories: int = 255
-
-    def draw(self, rng: np.random.Generator, n_rows: int):
-        n_data, n_columns = n_rows + 20, self.n_features + 3
-        codes = rng.integers(self.n_codes, size=(n_columns, n_data), dtype=np.uint8)
-        signal = codes[: min(3, n_columns)].astype(int).sum(axis=0)
-        labels = np.where(signal > np.median(signal), 1, -1).astype(np.int8)
-        labels[rng.random(n_data) < self.noise] *= -1
-        codes[: self.n_categorical] = rng.permutation(255)[codes[: self.n_categorical] % self.n_categories]
-        codes[rng.random(codes.shape) < self.missing] = MISSING
-        rows = rng.permutation(n_data)[:n_rows]
-        features = rng.permutation(n_columns)[: self.n_features]
-        weights = None if self.weigh is None else self.weigh(rng, n_rows)
-        is_categorical = np.arange(n_columns) < self.n_categorical if self.n_categorical else None
-        return codes, rows, features, labels, weights, is_categorical
-
-
-WEIGHTS = {
-    "equal": lambda rng, n: np.full(n, 0.37),
-    "uniform": lambda rng, n: 1.0 - rng.random(n),
-    "two kinds": lambda rng, n: rng.choice([1.0, 4.0], n),
-    "24 decades": lambda rng, n: 10.0 ** rng.uniform(-12, 12, n),
-    "one takes all": lambda rng, n: np.where(np.arange(n) == n // 2, 1e300, 1e-300),
-    "next to nothing": lambda rng, n: rng.integers(1, 9, n) * 5e-324,
-}
+from tests.support.native.naive_grower import assert_same_tree, grow_arrays, grow_tree
+from tests.support.native.naive_tree import MISSING, as_columns
+from tests.support.native.patches import WEIGHTS, Patch
 
 PATCHES = {
     "tiny": Patch(rows=tuple(range(1, 20)) * 2, n_features=3),

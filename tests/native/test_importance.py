@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost.data.binned import SPLIT_DTYPE
-
-from .naive_tree import MISSING, as_columns, find_leaves, find_votes, make_tree, read_sets, read_splits
+from mpboost.learners.splits import SPLIT_DTYPE
+from tests.support.native.naive_tree import (
+    MISSING,
+    as_columns,
+    find_leaves,
+    find_votes,
+    make_tree,
+    read_sets,
+    read_splits,
+)
 
 
 def make_stump(feature, n_features, bin=0):

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpboost import _native
-
-from .everywhere import assert_all_equal, call_everywhere
+from tests.support.native.everywhere import assert_all_equal, call_everywhere
 
 LARGEST = np.finfo(np.float32).max
 SIZES = [1, 7, 127, 128, 129, 1000, 40_001]

@@ -8,8 +8,7 @@ from hypothesis.extra import numpy as npst
 from scipy import sparse
 
 from mpboost import _native
-
-from .naive_binning import DTYPES, INTEGERS, MISSING, edges_of, find_codes, find_edges
+from tests.support.native.naive_binning import DTYPES, INTEGERS, MISSING, edges_of, find_codes, find_edges
 
 SPECIAL = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -5e-324, 1.0]
 

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .naive_sorted_grower import SquaredError, check_tree, grow_values
-from .naive_tree import MISSING, as_columns, find_leaves, make_tree, read_sets, read_splits
-from .test_class_grower import PATCHES
-from .test_grower import WEIGHTS, Patch
+from tests.support.native.naive_sorted_grower import SquaredError, check_tree, grow_values
+from tests.support.native.naive_tree import MISSING, as_columns, find_leaves, make_tree, read_sets, read_splits
+from tests.support.native.patches import SORTED_PATCHES, WEIGHTS, Patch
 
 TARGETS = {
     "around zero": lambda y: y,
@@ -24,7 +22,7 @@ def draw(patch: Patch, rng: np.random.Generator, n_rows: int):
     return codes, rows, features, signal + rng.normal(size=len(signal)), weights, is_categorical
 
 
-@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES.keys())
+@pytest.mark.parametrize("patch", SORTED_PATCHES.values(), ids=SORTED_PATCHES.keys())
 @pytest.mark.parametrize("change", TARGETS.values(), ids=TARGETS.keys())
 def test_value_grower_matches_naive_twin(patch, change):
     rng = np.random.default_rng(7)
@@ -40,7 +38,7 @@ def test_value_grower_matches_naive_twin(patch, change):
 @pytest.mark.parametrize("factor", [2.0**900, 2.0**-900])
 @pytest.mark.parametrize("name", ["255 codes", "weights, missing", "weights and categories"])
 def test_value_grower_does_not_depend_on_the_unit(name, factor):
-    codes, rows, features, labels, *rest = draw(PATCHES[name], np.random.default_rng(0), 200)
+    codes, rows, features, labels, *rest = draw(SORTED_PATCHES[name], np.random.default_rng(0), 200)
     columns, grower = as_columns(codes), _native.ValueGrower(0, 2)
     one, other = (grower.grow(columns, rows, features, y, *rest) for y in (labels, factor * labels))
     np.testing.assert_array_equal(one.tree.splits, other.tree.splits)
@@ -167,7 +165,7 @@ def test_value_grower_keeps_nothing_from_one_patch_to_the_next():
     names = ["255 codes", "missing", "weights and categories", "tiny", "categories, missing", "weights: uniform"]
     for name in names * 2:
         for n_rows in (300, 7, 60):
-            codes, *rest = draw(PATCHES[name], rng, n_rows)
+            codes, *rest = draw(SORTED_PATCHES[name], rng, n_rows)
             kept, fresh = (g.grow(as_columns(codes), *rest) for g in (grower, _native.ValueGrower(0, 1)))
             np.testing.assert_array_equal(kept.tree.splits, fresh.tree.splits)
             np.testing.assert_array_equal(kept.tree.category_sets, fresh.tree.category_sets)

@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .forests import LARGE_SIZES, N_FEATURES, SIZES, make_arrays, make_forest, read_arrays, take_tree
-from .naive_tree import (
+from tests.support.native.forests import (
+    LARGE_SIZES,
+    N_FEATURES,
+    SIZES,
+    make_arrays,
+    make_forest,
+    read_arrays,
+    take_tree,
+)
+from tests.support.native.naive_tree import (
     as_columns,
     find_leaves,
     make_random_codes,

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-
-from .naive_grower import grow_arrays, grow_both
-from .naive_tree import MISSING, as_columns, find_votes, make_tree, read_sets, read_splits
+from tests.support.native.naive_grower import grow_arrays, grow_both
+from tests.support.native.naive_tree import MISSING, as_columns, find_votes, make_tree, read_sets, read_splits
 
 
 def make_patch(seed, n_rows, n_codes=255, missing=0.0, n_categorical=0):

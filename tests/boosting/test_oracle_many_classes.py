@@ -1,0 +1,123 @@
+"""The loop for many classes against the oracle, iteration by iteration."""
+
+import numpy as np
+import pytest
+
+from mpboost import MPBoostClassifier
+from mpboost.outputs.votes import rank_classes
+from tests.support.class_oracle import ClassOracle
+from tests.support.oracle import WEIGHTINGS, is_completion, rank_values
+from tests.support.runs import Recorder, RecordingLearner, boost_for, make_classes, make_run, pose
+
+WAYS = ("margin", "m2", "mh", "oc")
+NEW = {"learning_rate": "auto", "importance": "out_of_patch", "exploration": 0.1, "momentum": 0.1}
+RUNS = {
+    **{f"{way}, {weighting}": {"way": way, "weighting": weighting} for way in WAYS for weighting in WEIGHTINGS},
+    **{f"{way}, learning rate 0.1": {"way": way, "learning_rate": 0.1} for way in WAYS},
+    **{f"{way}, weights": {"way": way, "weighted": True, "learning_rate": 0.3} for way in WAYS},
+    **{f"{way}, patches of 3 rows": {"way": way, "patch": (3, 2), "weighting": "exponential"} for way in WAYS},
+    **{f"{way}, rate by noise": {"way": way, "learning_rate": "auto"} for way in WAYS},
+    **{f"{way}, unseen rows": {"way": way, "importance": "out_of_patch"} for way in WAYS},
+    **{f"{way}, rate by noise, unseen rows, weights": {"way": way, "weighted": True} | NEW for way in WAYS},
+    "unseen rows, few left": {"patch": (200, 5), "importance": "out_of_patch"},
+    "rate by noise, unseen rows, categories": {"n_categorical": 8, "missing": 0.2} | NEW,
+    "momentum 1": {"momentum": 1.0},
+    "exploration": {"exploration": 0.3},
+    "small trees": {"max_depth": 2, "min_samples_leaf": 3},
+    "uniform observations": {"adaptive": (False, True), "weighted": True},
+    "oc, uniform observations": {"way": "oc", "adaptive": (False, True)},
+    "uniform features": {"adaptive": (True, False)},
+    "missing values": {"missing": 0.2},
+    "weights, most rows drawn": {"weighted": True, "patch": (200, 5), "max_depth": 4},
+    "categories": {"n_categorical": 8},
+    "m2, categories, missing values": {"way": "m2", "n_categorical": 8, "missing": 0.2, "min_samples_leaf": 2},
+    "oc, categories, missing values": {"way": "oc", "n_categorical": 8, "missing": 0.2},
+    "weights and categories, missing values": {"weighted": True, "n_categorical": 8, "missing": 0.2},
+}
+
+
+def make_oracle(X, labels, options):
+    adaptive = options.get("adaptive", (True, True))
+    return ClassOracle(
+        rank_values(X),
+        labels,
+        way=options.get("way", "margin"),
+        mu=options.get("momentum", 0.5),
+        weighting=options.get("weighting", "logistic"),
+        learning_rate=options.get("learning_rate", 1.0),
+        ranks=rank_classes(labels, labels.max() + 1, options.get("sample_weights")),
+        adaptive_observations=adaptive[0],
+        adaptive_features=adaptive[1],
+        importance=options.get("importance", "impurity"),
+        sample_weights=options.get("sample_weights"),
+        is_categorical=options.get("is_categorical"),
+        max_depth=options.get("max_depth", 0),
+        min_samples_leaf=options.get("min_samples_leaf", 1),
+    )
+
+
+@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
+def test_boost_matches_the_oracle(options):
+    X, labels, options = pose(make_classes, options)
+    oracle, recorder = make_oracle(X, labels, options), Recorder()
+    run = make_run(X, labels, seed=99, **options)
+    boost_for(run, 50, recorder)
+    assert len(recorder.records) == 50
+    for t, record in enumerate(recorder.records, start=1):
+        posed = labels
+        if oracle.way == "oc":
+            oracle.colour(record.colours)
+            np.testing.assert_allclose(record.p, oracle.p, rtol=1e-12)
+            posed = record.colours[labels]
+        R, C, U = oracle.draw(options.get("patch", (40, 5)), 99, t, options.get("exploration", 0.0))
+        assert is_completion(R, record.R, posed, oracle.p)
+        assert record.C.tolist() == C.tolist()
+        assert record.U.tolist() == [i for i in U if i not in record.R]
+        oracle.iterate(record.R, record.C, record.U, record.patch_weights, record.learner)
+        np.testing.assert_array_equal(record.F, oracle.F)
+        np.testing.assert_array_equal(record.G, oracle.G)
+        np.testing.assert_allclose(record.p, oracle.p, rtol=1e-12)
+        np.testing.assert_allclose(record.q, oracle.q, rtol=1e-12)
+        if "sample_weights" in options:
+            assert len(set(record.patch_weights)) > 1
+        assert (record.oop, record.train) == pytest.approx((oracle.oop, oracle.train), rel=1e-12)
+        assert record.rate == pytest.approx(oracle.learning_rate, rel=1e-12)
+    assert (oracle.learning_rate != recorder.records[0].rate) == oracle.is_auto
+
+
+@pytest.mark.parametrize("options", [{"learning_rate": 0.1}, NEW], ids=["fixed rate", "rate by noise, unseen rows"])
+@pytest.mark.parametrize("way", WAYS)
+def test_classifier_publishes_what_the_oracle_finds(monkeypatch, way, options):
+    monkeypatch.setattr("mpboost.estimators.assembly.TreeLearner", RecordingLearner)
+    X, labels = make_classes(missing=0.1)
+    recorder, names = Recorder(), np.array(["a", "b", "c", "d"])
+    model = MPBoostClassifier(
+        n_estimators=50,
+        max_samples=40,
+        max_features=5,
+        multiclass=way,
+        learning_rate=options["learning_rate"],
+        feature_momentum=options.get("momentum", 0.5),
+        feature_exploration=options.get("exploration", 0.0),
+        importance=options.get("importance", "impurity"),
+        stopping=None,
+        callbacks=[recorder],
+        random_state=0,
+    ).fit(X, names[labels])
+    oracle = make_oracle(X, labels, {"way": way, **options})
+    oop, train = [], []
+    for record in recorder.records:
+        if way == "oc":
+            oracle.colour(record.colours)
+        oracle.iterate(record.R, record.C, record.U, None, record.learner)
+        oop.append(oracle.oop)
+        train.append(oracle.train)
+    oracle.update_p(oracle.weigh())  # those of the last iteration, whatever its colours
+    rate = oracle.learning_rate
+    np.testing.assert_array_equal(np.rint(model.decision_function(X) / rate), oracle.F)  # ties are broken
+    np.testing.assert_allclose(model.oop_decision_function_, rate * oracle.G, rtol=1e-12)
+    np.testing.assert_allclose(model.observation_probabilities_, oracle.p, rtol=1e-12)
+    np.testing.assert_allclose(model.feature_probabilities_, oracle.q, rtol=1e-12)
+    np.testing.assert_array_equal(model.oop_scores_, oop)
+    np.testing.assert_array_equal(model.train_scores_, train)
+    assert np.mean(model.predict(X) == names[labels]) == oracle.train

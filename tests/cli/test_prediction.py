@@ -1,0 +1,126 @@
+"""The command predict: the same from all kinds of files, and into all kinds of files."""
+
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+import pytest
+
+from mpboost import MPBoostClassifier, load_model, save_model
+from mpboost.cli.tables import read_table
+from tests.support.customers import WRITERS, make_customers
+
+
+def read_predictions(path):
+    return read_table(path)["prediction"].to_pylist()
+
+
+def test_predict_agrees_with_the_model(run, fit, folder):
+    fit("customers.csv", target="spend")
+    run("predict", "model.mpb", "customers.csv")
+    model = load_model(folder / "model.mpb")
+    predictions = np.array(read_predictions(folder / "predictions.csv"))
+    spend = np.array(read_table(folder / "customers.csv")["spend"])
+    assert model.oop_score_ - 0.1 < 1 - np.var(spend - predictions) / np.var(spend) < 1
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_predict_reads_all_kinds_of_tables_alike(run, trained, folder, name):
+    new = make_customers(seed=1).drop_columns(["churned", "customer"])
+    for file in ("customers.csv", name):
+        WRITERS[file](new, folder / f"new-{file}")
+        run("predict", "model.mpb", f"new-{file}", "-o", f"from-{file}.csv", "--force")
+    expected = (folder / "from-customers.csv.csv").read_text()
+    assert (folder / f"from-{name}.csv").read_text() == expected
+    assert {"yes", "no"} <= set(read_predictions(folder / f"from-{name}.csv"))
+
+
+def test_predict_reads_npz_as_csv(run, fit, folder):
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    X[::9, 1] = np.nan
+    np.savez(folder / "points.npz", X=X, y=X[:, 0] > 0)
+    np.savetxt(folder / "points.csv", X, delimiter=",", header="x0,x1,x2", comments="", fmt="%.17g")
+    fit("points.npz", target=None)
+    for name in ("points.npz", "points.csv"):
+        run("predict", "model.mpb", name, "-o", f"{name}.csv")
+    assert (folder / "points.npz.csv").read_text() == (folder / "points.csv.csv").read_text()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet", "out.arrow", "out.feather"])
+def test_predict_writes_all_kinds_of_tables(run, trained, folder, name):
+    run("predict", "model.mpb", "customers.csv", "-o", "out.csv")
+    run("predict", "model.mpb", "customers.csv", "-o", name, "--force")
+    table = read_table(folder / name)
+    assert table.column_names == ["prediction", "probability:no", "probability:yes"]
+    assert table.to_pydict() == read_table(folder / "out.csv").to_pydict()
+
+
+def test_predict_gives_probabilities_of_the_prediction(run, trained, folder):
+    run("predict", "model.mpb", "customers.csv", "-o", "out.csv")
+    table = read_table(folder / "out.csv").to_pydict()
+    no, yes = np.array(table["probability:no"]), np.array(table["probability:yes"])
+    np.testing.assert_allclose(no + yes, 1)
+    decided = np.abs(yes - no) > 1e-6
+    assert np.array_equal(np.where(yes > no, "yes", "no")[decided], np.array(table["prediction"])[decided])
+
+
+def test_predict_keeps_columns_beside(run, trained, folder):
+    run("predict", "model.mpb", "customers.csv", "-o", "out.csv", "--columns", "customer,age", "--columns", "churned")
+    table = read_table(folder / "out.csv")
+    assert table.column_names[:4] == ["customer", "age", "churned", "prediction"]
+    assert table["customer"].to_pylist() == make_customers()["customer"].to_pylist()
+
+
+def test_predict_writes_to_standard_output(run, trained):
+    result = run("predict", "model.mpb", "customers.csv", "-o", "-")
+    table = pa.csv.read_csv(io.BytesIO(result.stdout.encode()))
+    assert (table.num_rows, table.column_names[0]) == (200, "prediction")
+    assert "Predictions" in result.stderr
+
+
+def test_predict_quotes_what_must_be(run, folder):
+    X = pa.table({"a": np.arange(60) % 7, "b": np.arange(60) % 2})
+    model = MPBoostClassifier(n_estimators=5).fit(X, np.where(np.arange(60) % 2, 'x,"y"', "z"))
+    save_model(model, folder / "model.mpb")
+    WRITERS["customers.csv"](X, folder / "new.csv")
+    run("predict", "model.mpb", "new.csv", "-o", "out.csv")
+    table = read_table(folder / "out.csv")
+    assert set(table["prediction"].to_pylist()) == {'x,"y"', "z"}
+    assert 'probability:x,"y"' in table.column_names
+
+
+def test_predict_writes_one_json_document(run, trained):
+    facts = json.loads(run("predict", "model.mpb", "customers.csv", "--json").stdout)
+    assert facts["rows"] == sum(facts["counts"].values()) == 200
+    assert facts["output"] == "predictions.csv"
+
+
+def test_predict_reads_numbers_as_the_words_that_they_were(run, fit, folder):
+    zips = ["01", "1", "x2"] * 40
+    labels = ["07", "7", "b"] * 40
+    WRITERS["customers.csv"](pa.table({"zip": zips, "label": labels}), folder / "zips.csv")
+    fit("zips.csv", target="label")
+    (folder / "new.csv").write_text("zip\n01\n1\n01\n")  # which look like numbers without the others
+    run("predict", "model.mpb", "new.csv", "-o", "out.parquet")
+    assert read_predictions(folder / "out.parquet") == ["07", "7", "07"]
+
+
+def test_predict_takes_models_without_names(run, folder):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    model = MPBoostClassifier(n_estimators=10, random_state=0).fit(X, X[:, 0] > 0)
+    save_model(model, folder / "python.mpboost")
+    np.savez(folder / "points.npz", X=X, y=X[:, 0] > 0)
+    run("predict", "python.mpboost", "points.npz", "-o", "out.parquet")
+    assert read_predictions(folder / "out.parquet") == model.predict(X).tolist()
+
+
+def test_predict_reads_arrow_streams(run, trained, folder):
+    table = make_customers()
+    with pa.ipc.new_stream(str(folder / "stream.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    run("predict", "model.mpb", "stream.arrow", "-o", "out.csv")
+    run("predict", "model.mpb", "customers.csv", "-o", "other.csv")
+    assert (folder / "out.csv").read_text() == (folder / "other.csv").read_text()

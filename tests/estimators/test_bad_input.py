@@ -1,0 +1,292 @@
+"""Bad input: an error that says what is wrong, and a model that is as it was before."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from mpboost import MPBoostClassifier
+from tests.support.helpers import FailAt, Memory
+
+N, M = 60, 5
+
+
+def make_data():
+    X = np.random.default_rng(0).normal(size=(N, M))
+    return X, (X[:, 0] + X[:, 1] > 0).astype(int)
+
+
+X, Y = make_data()
+
+
+def set_cell(value, dtype=np.float64):
+    bad = X.astype(dtype)
+    bad[3, 2] = value
+    return bad
+
+
+def set_label(value, dtype=np.float64):
+    bad = Y.astype(dtype)
+    bad[3] = value
+    return bad
+
+
+# What is passed as X and y, the error, and what its message speaks of.
+BAD_DATA = {
+    "no-rows": (X[:0], Y[:0], ValueError, "0 sample"),
+    "no-features": (X[:, :0], Y, ValueError, "0 feature"),
+    "one-row": (X[:1], Y[:1], ValueError, "one class"),
+    "one-class": (X, np.ones(N), ValueError, "one class"),
+    "X-scalar": (1.0, Y, ValueError, "2D"),
+    "X-1d": (X[:, 0], Y, ValueError, "2D"),
+    "X-3d": (X[:, :, None], Y, ValueError, "dim 3"),
+    "X-none": (None, Y, ValueError, "2D"),
+    "X-ragged": ([[1.0, 2.0], [3.0]], [0, 1], ValueError, "inhomogeneous"),
+    "X-shorter": (X[:-1], Y, ValueError, "inconsistent"),
+    "y-shorter": (X, Y[:-1], ValueError, "inconsistent"),
+    "X-strings": (X.astype(str), Y, ValueError, "strings"),
+    "X-word-among-objects": (set_cell("word", object), Y, ValueError, "could not convert"),
+    "X-object-no-number": (set_cell(object(), object), Y, (TypeError, ValueError), "float"),
+    "X-list-among-objects": (set_cell([1, 2], object), Y, (TypeError, ValueError), "sequence"),
+    "X-complex": (X + 0j, Y, ValueError, "[Cc]omplex"),
+    "X-array-of-words": (np.array([["x"], ["y"]] * (N // 2)), Y, ValueError, "could not convert|strings|categorical"),
+    "X-frame-of-dates": (pd.DataFrame({"a": pd.date_range("2020-01-01", periods=N)}), Y, TypeError, "'a'"),
+    "y-none": (X, None, ValueError, "requires y"),
+    "y-nan": (X, set_label(np.nan), ValueError, "NaN"),
+    "y-inf": (X, set_label(np.inf), ValueError, "infinity"),
+    "y-none-among-objects": (X, set_label(None, object), ValueError, "label type"),
+    "y-of-mixed-types": (X, set_label("word", object), (TypeError, ValueError), "label type|str"),
+    "y-continuous": (X, X[:, 0], ValueError, "continuous"),
+    "y-complex": (X, Y + 1j, ValueError, "[Cc]omplex"),
+    "y-two-columns": (X, np.column_stack([Y, Y]), ValueError, "1d"),
+    "y-scalar": (X, 1, (TypeError, ValueError), "1d|array"),
+}
+
+
+def bad_data(test):
+    """Run a test on each case; NumPy itself warns of numbers that are too large for a type."""
+    test = pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning")(test)
+    return pytest.mark.parametrize(("bad_X", "bad_y", "error", "word"), BAD_DATA.values(), ids=BAD_DATA.keys())(test)
+
+
+def make_model(**parameters):
+    return MPBoostClassifier(**{"n_estimators": 5, "max_samples": 20, "random_state": 0, **parameters})
+
+
+# fit
+
+
+@bad_data
+def test_fit_refuses_data(bad_X, bad_y, error, word):
+    with pytest.raises(error, match=word):
+        make_model().fit(bad_X, bad_y)
+
+
+@bad_data
+def test_fit_on_bad_data_leaves_a_fresh_estimator_unfitted(bad_X, bad_y, error, word):
+    model = make_model()
+    held = dict(vars(model))
+    with pytest.raises(error):
+        model.fit(bad_X, bad_y)
+    assert vars(model) == held
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+@bad_data
+def test_fit_on_bad_data_leaves_a_fitted_model_as_it_was(bad_X, bad_y, error, word):
+    model = make_model().fit(X, Y)
+    memory = Memory(model, X)
+    with pytest.raises(error):
+        model.fit(bad_X, bad_y)
+    memory.assert_unchanged(model)
+
+
+class FailingTree(DecisionTreeClassifier):
+    """Works for a while."""
+
+    n_fits = 0
+
+    def fit(self, X, y):
+        FailingTree.n_fits += 1
+        if FailingTree.n_fits % 3 == 0:
+            raise RuntimeError("broken on purpose")
+        return super().fit(X, y)
+
+
+MID_FIT_FAILURES = {
+    "callback": {"callbacks": [FailAt(3)]},
+    "weak-learner": {"estimator": FailingTree()},
+}
+
+
+@pytest.mark.parametrize("parameters", MID_FIT_FAILURES.values(), ids=MID_FIT_FAILURES.keys())
+def test_fit_that_fails_half_way_leaves_a_fresh_estimator_unfitted(parameters):
+    model = make_model(**parameters)
+    held = dict(vars(model))
+    with pytest.raises(RuntimeError, match="on purpose"):
+        model.fit(X, Y)
+    assert vars(model) == held
+
+
+@pytest.mark.parametrize("parameters", MID_FIT_FAILURES.values(), ids=MID_FIT_FAILURES.keys())
+def test_fit_that_fails_half_way_leaves_a_fitted_model_as_it_was(parameters):
+    model = make_model().fit(X, Y)
+    memory = Memory(model, X)
+    model.set_params(**parameters)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        model.fit(X[:, :3], Y)
+    model.set_params(**{name: memory.held[name] for name in parameters})
+    memory.assert_unchanged(model)
+
+
+def test_fit_that_fails_half_way_of_a_warm_start_can_be_repeated():
+    whole = make_model(n_estimators=12, stopping=None).fit(X, Y)
+    model = make_model(n_estimators=2, stopping=None, warm_start=True).fit(X, Y)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        model.set_params(n_estimators=12, callbacks=[FailAt(3)]).fit(X, Y)
+    assert model.n_iter_ == 2  # as it was
+    with pytest.warns(UserWarning, match="starts anew"):
+        model.set_params(callbacks=None).fit(X, Y)
+    np.testing.assert_array_equal(model.oop_scores_, whole.oop_scores_)
+    np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+
+
+# predict
+
+
+METHODS = ["predict", "predict_proba", "decision_function", "staged_predict", "staged_decision_function"]
+
+
+def call(model, method, X):
+    result = getattr(model, method)(X)
+    return list(result) if method.startswith("staged") else result
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_predictions_before_fit_are_refused(method):
+    model = make_model()
+    held = dict(vars(model))
+    with pytest.raises(NotFittedError, match="fit"):
+        call(model, method, X)
+    assert vars(model) == held
+
+
+BAD_TABLES = {
+    "fewer-features": (X[:, :-1], ValueError, f"expecting {M} features"),
+    "more-features": (np.hstack([X, X]), ValueError, f"expecting {M} features"),
+    "1d": (X[0], ValueError, "2D"),
+    "3d": (X[None], ValueError, "dim 3"),
+    "no-rows": (X[:0], ValueError, "0 sample"),
+    "strings": (X.astype(str), ValueError, "strings"),
+    "complex": (X + 0j, ValueError, "[Cc]omplex"),
+    "sparse": (sparse.csr_matrix(X[:, :-1]), ValueError, "features"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("bad_X", "error", "word"), BAD_TABLES.values(), ids=BAD_TABLES.keys())
+def test_predictions_refuse_table(method, bad_X, error, word):
+    model = make_model().fit(X, Y)
+    memory = Memory(model, X)
+    with pytest.raises(error, match=word):
+        call(model, method, bad_X)
+    memory.assert_unchanged(model)
+
+
+@pytest.mark.parametrize("columns", [list("abcdx"), list("bacde")], ids=["another-name", "another-order"])
+def test_predict_refuses_other_feature_names(columns):
+    model = make_model().fit(pd.DataFrame(X, columns=list("abcde")), Y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(pd.DataFrame(X, columns=columns))
+
+
+def test_predict_warns_where_names_are_missing():
+    model = make_model().fit(pd.DataFrame(X, columns=list("abcde")), Y)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        model.predict(X)
+
+
+# Input that could take the whole process down, tried in one of its own.
+
+
+def try_script(script, timeout=60):
+    """Run a script in a fresh process; a crash shows as a negative return code, a hang as one of -SIGKILL."""
+    prelude = """
+        import numpy as np
+        from mpboost import MPBoostClassifier
+        X = np.random.default_rng(0).normal(size=(2000, 6))
+        y = X[:, 0] > 0
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(prelude) + textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        output, _ = process.communicate()
+    return process.returncode, output
+
+
+def test_fit_with_a_weak_learner_that_answers_other_than_its_labels_does_not_crash():
+    # Votes beyond -1 and +1 must not lead out of the table of weights.
+    returncode, output = try_script("""
+        from sklearn.linear_model import LogisticRegression
+        class Loud(LogisticRegression):
+            def predict(self, X):
+                return 100 * super().predict(X)
+        try:
+            MPBoostClassifier(Loud(), n_estimators=1000, stopping=None, random_state=0).fit(X, y)
+        except (ValueError, TypeError) as error:
+            print("refused:", error)
+    """)
+    assert returncode == 0, output[-500:]
+    assert "refused" in output
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits its own memory as Linux does")
+def test_fit_with_more_threads_than_the_system_gives_neither_hangs_nor_crashes():
+    returncode, output = try_script(
+        """
+        import resource
+        resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+        try:
+            print(MPBoostClassifier(n_estimators=3, n_jobs=2000).fit(X, y).n_iter_)
+        except Exception as error:
+            print("refused:", error)
+        """,
+        timeout=20,
+    )
+    assert returncode == 0, output[-500:]
+    assert "n_jobs" in output or output == "3\n"  # where threads are cheap there may be enough
+
+
+def test_weak_learner_errors_reach_the_user():
+    holed = X.copy()
+    holed[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        make_model(estimator=LogisticRegression()).fit(holed, Y)
+
+
+def test_fit_refuses_dates():
+    dates = np.array([["2020-01-01"], ["NaT"], ["2021-01-01"]] * 20, dtype="datetime64[s]")
+    with pytest.raises(TypeError, match="convert dates"):
+        make_model().fit(dates, Y)
+
+
+def test_fit_names_a_few_of_the_labels_that_only_validation_has():
+    with pytest.raises(ValueError, match=r"y_val has labels that y has not: 2, 3, 4, 5, 6, \.\.\.\.$"):
+        make_model().fit(X, Y, X_val=X, y_val=np.arange(len(Y)))
+    with pytest.raises(ValueError, match=r"y_val has labels that y has not: 'no'\.$"):
+        make_model().fit(X, Y, X_val=X, y_val=["no"] * len(Y))

@@ -1,0 +1,204 @@
+"""The object that ``report`` gives: the page, the dict, the file, and what is refused."""
+
+import json
+import os
+import re
+import sys
+from html import unescape
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+import mpboost
+from tests.support.reported import TASKS, fit
+
+each_task = pytest.mark.parametrize("task", TASKS)
+SECTIONS = ["glance", "score", "features", "rows", "settings"]
+
+
+class Page(HTMLParser):
+    """Reads a page: its elements, and whether each end belongs to a start."""
+
+    VOID = ("meta", "img", "br")
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.texts, self._open = [], [], []
+        self.feed(text)
+        assert self._open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, text):
+        self.texts.append(text)
+
+    def find(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@each_task
+def test_page_has_all_sections_and_asks_for_nothing(reports, task):
+    text = reports[task].html()
+    page = Page(text)
+    quality = ["residuals"] if "numbers" in task else ["calibration", "confusion"]
+    assert [section["id"] for section in page.find("section")] == [*SECTIONS[:4], *quality, "settings"]
+    assert "nan" not in " ".join(page.texts).lower().split()
+    assert not re.search(r"https?://|@import|url\(", text)
+    assert not [tag for tag, _ in page.elements if tag in ("link", "iframe", "object")]
+    assert all(image["src"].startswith("data:image/png;base64,") for image in page.find("img"))
+    assert len(page.find("svg")) >= 5
+
+
+@each_task
+def test_dict_is_plain_and_tells_the_score(reports, models, task):
+    summary = reports[task].dict()
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    low, high = summary["score"]["interval"]
+    assert summary["score"]["oop"] == models[task].oop_score_
+    assert low < summary["score"]["oop"] < high
+    summary["score"]["oop"] = 7
+    assert reports[task].dict()["score"]["oop"] != 7
+
+
+def test_notebook_shows_a_page_of_its_own(reports):
+    shown = reports["numbers"]._repr_html_()
+    (frame,) = Page(shown).find("iframe")
+    assert frame["srcdoc"] == reports["numbers"].html()
+    assert frame["sandbox"] == "allow-scripts"
+
+
+def test_page_escapes_what_comes_from_data(nasty):
+    model, X, y = nasty
+    text = mpboost.report(model, X, y, title="<h1>& 'title' \"").html()
+    page = Page(text)
+    assert len(page.find("script")) == 1
+    assert not any("onerror" in attributes for _, attributes in page.elements)
+    assert not page.find("b") or "yes & <b>no</b>" in " ".join(page.texts)
+    assert "naïve ☃ 数" in text
+    assert "{{ 7 * 7 }}" in unescape(text)
+    assert "<h1>& 'title' \"" in page.texts
+    assert X.columns[0] in unescape(text)
+
+
+def test_page_runs_no_script_but_its_own(nasty):
+    (policy,) = [meta["content"] for meta in Page(mpboost.report(*nasty).html()).find("meta") if "http-equiv" in meta]
+    assert "default-src 'none'" in policy
+    assert re.search(r"script-src 'sha256-[\w+/=]+'", policy)
+    assert "script-src 'unsafe" not in policy
+
+
+def test_save_writes_the_page_and_never_over_another(reports, tmp_path):
+    report, path = reports["numbers"], tmp_path / "page.html"
+    report.save(path)
+    assert path.read_text(encoding="utf-8") == report.html()
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match="force=True"):
+        report.save(path)
+    assert path.read_text() == "mine"
+    report.save(path, force=True)
+    assert path.read_text(encoding="utf-8") == report.html()
+    assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_save_that_fails_leaves_nothing(reports, tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("mine")
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        reports["numbers"].save(path, force=True)
+    assert path.read_text() == "mine"
+    assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_report_refuses_what_is_no_fitted_model(data):
+    _, X, y = data["two classes"]
+    with pytest.raises(NotFittedError):
+        mpboost.report(mpboost.MPBoostClassifier(), X, y)
+    with pytest.raises(TypeError, match="not LogisticRegression"):
+        mpboost.report(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), X, y)
+
+
+@each_task
+def test_report_refuses_other_data(models, data, task):
+    _, X, y = data[task]
+    X, y, model = np.asarray(X), np.asarray(y), models[task]
+    with pytest.raises(ValueError, match=f"X has 7 rows, but the model was trained on {len(y)}"):
+        mpboost.report(model, X[:7], y)
+    with pytest.raises(ValueError, match="y has 7 rows"):
+        mpboost.report(model, X, y[:7])
+    with pytest.raises(ValueError, match="X has 3 features"):
+        mpboost.report(model, X[:, :3], y)
+    with pytest.raises(ValueError, match="not what the model was trained on: row"):
+        mpboost.report(model, X, y[::-1])
+    with pytest.raises(ValueError, match="image_shape"):
+        mpboost.report(model, X, y, image_shape=(2, 3))
+
+
+def test_report_says_what_to_install(reports, monkeypatch):
+    from mpboost.reporting.rendering import make_environment
+
+    make_environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"pip install 'mpboost\[report\]'"):
+        reports["numbers"].html()
+    assert reports["numbers"].dict()["title"] == "MPBoostRegressor"
+
+
+def test_report_of_a_model_from_a_file_is_the_same(models, data, tmp_path):
+    _, X, y = data["many classes"]
+    mpboost.save_model(models["many classes"], tmp_path / "model")
+    first, second = (
+        mpboost.report(model, X, y).dict() for model in (models["many classes"], mpboost.load_model(tmp_path / "model"))
+    )
+    for changing in ("timings", "made"):
+        del first[changing], second[changing]
+    assert first == second
+
+
+def test_report_without_out_of_patch_score_says_so(data):
+    make, X, y = data["two classes"]
+    report = mpboost.report(fit(make, X, y, max_samples=1.0, stopping=None, n_estimators=3), X, y)
+    summary = report.dict()
+    assert (summary["score"]["oop"], summary["calibration"], summary["confusion"]) == (None, None, None)
+    assert summary["warnings"][0]["title"] == "There is no out-of-patch score"
+    assert "nothing" in [section["id"] for section in Page(report.html()).find("section")]
+    assert repr(report) == "Report('MPBoostClassifier', no out-of-patch score)"
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow", "sparse", "list"])
+def test_report_takes_any_table(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 9, size=(60, 3)).astype(float), rng.integers(0, 2, size=60)
+    X[:, 2] = 0.0
+    names = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}
+    if kind == "polars":
+        table = pytest.importorskip("polars").DataFrame(names)
+    elif kind == "pyarrow":
+        table = pytest.importorskip("pyarrow").table(names)
+    elif kind == "sparse":
+        from scipy.sparse import csr_array
+
+        table = csr_array(X)
+    else:
+        table = X.tolist()
+    summary = mpboost.report(fit(mpboost.MPBoostClassifier, table, y, n_estimators=5), table, y).dict()
+    assert summary["data"]["n_constant"] == 1
+    hardest, first = summary["observations"]["hardest"][0], summary["observations"]["value_names"][0]
+    column = "abc".index(first) if first in names else int(first.split()[1])
+    assert hardest["values"][0] == X[hardest["row"], column]

@@ -1,0 +1,227 @@
+"""The two-class task: the weighting of Table I, ties, patches of one class, outputs and scores."""
+
+import numpy as np
+import pytest
+
+from mpboost.sampling.observations import complete_classes
+from mpboost.tasks.rates import MAX_AUTO_RATE
+from mpboost.tasks.two_classes import BinaryTask
+from mpboost.tasks.weightings import WeightTable, log_weighting
+from tests.support.oracle import TABLE_I, WEIGHTINGS, is_completion
+
+
+def complete(task, rows, iteration, threads):
+    """Complete a minipatch as the sampler does it."""
+    return complete_classes(rows, task.pose(iteration, threads), 0, iteration, threads)
+
+
+def make_task(labels, **options):
+    options = {"weighting": "logistic", "learning_rate": 1.0, "adaptive": True, **options}
+    return BinaryTask(np.array(labels, dtype=np.int8), **options)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_log_weighting_is_the_logarithm_of_table_i(weighting):
+    margins = np.array([-30.0, -2.5, -1.0, -1e-3, 0.0, 1e-3, 1.0, 2.5, 30.0])
+    expected = np.log(TABLE_I[weighting](1, margins))
+    np.testing.assert_allclose(log_weighting(weighting, margins), expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(log_weighting(weighting, margins), np.log(TABLE_I[weighting](-1, -margins)), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("weighting", "expected"),
+    [
+        ("exponential", [2.0, 0.0, -2.0]),
+        ("logistic", [-np.log1p(np.exp(-2.0)), -np.log(2.0), -2.0 - np.log1p(np.exp(-2.0))]),
+        ("hard_exponential", [1.0, 0.0, -1.0]),
+        ("hard_logistic", [-np.log1p(np.exp(-1.0)), -np.log(2.0), -1.0 - np.log1p(np.exp(-1.0))]),
+    ],
+)
+def test_log_weighting_at_margins_of_minus_two_zero_and_two(weighting, expected):
+    np.testing.assert_allclose(log_weighting(weighting, np.array([-2.0, 0.0, 2.0])), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_log_weighting_is_finite_at_any_margin(weighting):
+    margins = np.array([-1e308, -1e5, 1e5, 1e308])
+    logs = log_weighting(weighting, margins)
+    assert np.isfinite(logs).all()
+    assert (np.diff(logs) <= 0).all()
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_weight_table_holds_log_l_of_every_margin(weighting):
+    table = WeightTable(weighting, n_votes=3)
+    # Twice the same, another rate, more votes, fewer again, and both at once: no answer must be kept too long.
+    for rate, n_votes in [(0.5, 2), (0.5, 3), (0.25, 3), (0.25, 4), (0.5, 1), (0.125, 50), (0.125, 2)]:
+        entries = table.find(rate, n_votes)
+        middle = len(entries) // 2
+        assert len(entries) == 2 * middle + 1
+        assert middle >= n_votes
+        np.testing.assert_array_equal(entries, log_weighting(weighting, rate * np.arange(-middle, middle + 1.0)))
+
+
+def test_weight_table_is_made_anew_only_when_it_must():
+    table = WeightTable("logistic", n_votes=4)
+    first = table.find(0.5, 1)
+    assert table.find(0.5, 4) is first
+    second = table.find(0.5, 5)
+    assert len(second) > len(first)
+    for n_votes in range(5, len(second) // 2 + 1):
+        assert table.find(0.5, n_votes) is second
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        pytest.param([1, 1, -1], 1, id="more positive"),
+        pytest.param([1, -1, -1], -1, id="more negative"),
+        pytest.param([1, -1, -1, 1], 1, id="equal: the second class"),
+        pytest.param([-1, 1], 1, id="one of each"),
+    ],
+)
+def test_tie_label_is_the_more_frequent_class(labels, expected):
+    assert make_task(labels).tie_label == expected
+
+
+@pytest.mark.parametrize("n_negative", range(1, 60))
+def test_tie_label_is_not_decided_by_rounding(n_negative):
+    labels = np.repeat([-1, 1], [n_negative, 30]).astype(np.int8)
+    weights = np.where(labels < 0, 1 / n_negative, 1 / 30)  # the classes weigh the same, but for the last bits
+    assert make_task(labels, sample_weights=weights).tie_label == 1
+    heavier = np.where(labels < 0, 1.001 * weights, weights)
+    assert make_task(labels, sample_weights=heavier).tie_label == -1
+
+
+class TestComplete:
+    """Patches of one class get a row of the other one."""
+
+    LABELS = (-1, -1, -1, -1, 1, 1, 1)
+    LOG_WEIGHTS = (0.0, -3.0, 2.0, 5.0, 1.0, 4.0, -9.0)
+
+    def make_task(self):
+        task = make_task(self.LABELS)
+        task.log_weights[:] = self.LOG_WEIGHTS
+        return task
+
+    @pytest.mark.parametrize(
+        ("rows", "expected"),
+        [
+            pytest.param([0, 4], [0, 4], id="two classes stay"),
+            pytest.param([0, 1, 2, 3, 6], [0, 1, 2, 3, 6], id="an unlikely row of the other class is enough"),
+            pytest.param([0, 1, 2], [0, 2, 5], id="the least likely row makes room for the likeliest positive"),
+            pytest.param([0, 2, 3], [2, 3, 5], id="not the first row but the least likely one"),
+            pytest.param([4, 5, 6], [3, 4, 5], id="the likeliest negative"),
+            pytest.param([0, 1, 2, 3], [0, 2, 3, 5], id="a whole class"),
+            pytest.param([0], [0], id="a single row stays"),
+        ],
+    )
+    def test_complete_swaps_in_the_likeliest_row_of_the_missing_class(self, threads, rows, expected):
+        completed = complete(self.make_task(), np.array(rows), 1, threads)
+        assert completed.tolist() == expected
+
+    def test_complete_matches_naive_twin(self, threads):
+        rng = np.random.default_rng(0)
+        n_swapped = 0
+        for t in range(300):
+            task = make_task(np.where(rng.permutation(30) < 3, 1, -1))
+            task.log_weights[:] = rng.permutation(30) if t % 2 else rng.integers(3, size=30)
+            rows = np.sort(rng.permutation(30)[: rng.integers(1, 8)])
+            completed = complete(task, rows, t, threads)
+            assert is_completion(rows, completed, task.labels, task.log_weights)
+            n_swapped += completed.tolist() != rows.tolist()
+        assert n_swapped > 50
+
+    def test_complete_settles_ties_by_lot(self, threads):
+        task = make_task(np.repeat([-1, 1], 50))
+        rows = np.arange(20)
+        patches = [complete(task, rows, t, threads) for t in range(400)]
+        swapped_in = np.bincount([patch[-1] for patch in patches], minlength=100)[50:]
+        assert swapped_in.max() < 25  # 8 each are expected
+        assert np.count_nonzero(swapped_in) > 45
+        assert len({tuple(patch[:-1]) for patch in patches}) == 20  # any of them may go
+
+
+@pytest.mark.parametrize("learning_rate", [1.0, 0.1])
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_update_keeps_outputs_weights_and_scores(threads, weighting, learning_rate):
+    rng = np.random.default_rng(0)
+    labels = rng.choice([-1, 1], 101)
+    task = make_task(labels, weighting=weighting, learning_rate=learning_rate)
+    F, G = np.zeros(101, dtype=int), np.zeros(101, dtype=int)
+    for _ in range(20):
+        votes, rows = rng.choice([-1, 1], 101).astype(np.int8), np.sort(rng.permutation(101)[:30])
+        task.update(votes, rows, threads)
+        F += votes
+        G += np.where(np.isin(np.arange(101), rows), 0, votes)
+        np.testing.assert_array_equal(task.votes, F)
+        np.testing.assert_array_equal(task.votes - task.in_patch_votes, G)
+        expected = np.log(TABLE_I[weighting](labels, learning_rate * F))
+        np.testing.assert_allclose(task.log_weights, expected, rtol=1e-12, atol=1e-13)
+        np.testing.assert_array_equal(task.compute_log_weights(task.state), task.log_weights)
+        assert task.oop_score == np.mean(np.sign(G) == labels)
+        assert task.train_score == np.mean(np.where(F == 0, task.tie_label, np.sign(F)) == labels)
+
+
+def test_update_adapts_the_rate_to_votes_of_learners_that_never_saw_the_rows(threads):
+    # The learners are right about all rows but those of their minipatch, which they get wrong.
+    labels = np.tile([-1, 1], 30).astype(np.int8)
+    liars, experts = (make_task(labels, learning_rate="auto") for _ in range(2))
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        rows = np.sort(rng.permutation(60)[:40])
+        inside = np.isin(np.arange(60), rows)
+        experts.update(np.where(inside, -labels, labels), rows, threads)
+        liars.update(np.where(inside, labels, -labels), rows, threads)
+    assert (experts.votes * labels).mean() < 0 < (liars.votes * labels).mean()
+    assert experts.learning_rate.value[0] == MAX_AUTO_RATE
+    assert liars.learning_rate.value[0] < MAX_AUTO_RATE / 10
+
+
+def test_update_weighs_all_votes_by_the_rate_of_now(threads):
+    rng = np.random.default_rng(0)
+    labels = rng.choice([-1, 1], 60)
+    task, rates, states = make_task(labels, learning_rate="auto"), [], []
+    for _ in range(40):
+        task.update(rng.choice([-1, 1], 60).astype(np.int8), np.sort(rng.permutation(60)[:20]), threads)
+        rates.append(task.learning_rate.value[0])
+        states.append({name: array.copy() for name, array in task.state.items()})
+        np.testing.assert_allclose(task.log_weights, log_weighting("logistic", rates[-1] * labels * task.votes))
+    assert len(set(rates)) > 20
+    for rate, state in zip(rates, states, strict=True):  # also of a state long ago
+        np.testing.assert_allclose(
+            task.compute_log_weights(state), log_weighting("logistic", rate * labels * state["votes"])
+        )
+
+
+def test_update_keeps_the_rate_if_weights_do_not_adapt(threads):
+    task = make_task([-1, 1, 1, -1], learning_rate="auto", adaptive=False)
+    for t in range(50):
+        task.update(-task.labels, np.array([t % 4]), threads)
+    assert task.learning_rate.value[0] == MAX_AUTO_RATE
+
+
+def test_update_leaves_weights_alone_if_they_do_not_adapt(threads):
+    task = make_task([-1, 1, 1], adaptive=False)
+    task.update(np.array([1, 1, -1], dtype=np.int8), np.array([0]), threads)
+    assert task.votes.tolist() == [1, 1, -1]
+    assert task.log_weights.tolist() == [0.0] * 3
+    assert task.compute_log_weights(task.state).tolist() == [0.0] * 3
+
+
+def test_update_changes_the_weights_that_the_next_question_shows(threads):
+    task = make_task([-1, 1])
+    assert task.pose(1, threads).log_weights.tolist() == [0.0, 0.0]
+    task.update(np.array([1, 1], dtype=np.int8), np.array([0]), threads)
+    log_weights = task.pose(2, threads).log_weights
+    assert log_weights[0] > log_weights[1]
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_update_weighs_any_number_of_votes(threads, weighting):
+    # All votes of a row agree, so the margins are as large as they can be after so many iterations.
+    task = make_task([-1, 1], weighting=weighting)
+    ones, patch = np.ones(2, dtype=np.int8), np.array([0])
+    for t in range(1, 1101):
+        task.update(ones, patch, threads)
+        np.testing.assert_array_equal(task.log_weights, log_weighting(weighting, np.array([-t, t], dtype=np.float64)))
