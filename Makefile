@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare sanitize sanitize-threads clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -63,18 +63,17 @@ test-lowest:  ## Run the tests with the oldest supported libraries; count scikit
 	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/%.py)
 	.venv-lowest/bin/python -m tests.support.battery.count
 
-NATIVE_FILES = $(shell find native -name '*.[ch]pp' -o -name '*.inl')
-CLANG_FORMAT := $(BIN)/clang-format --fallback-style=none
+NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
 lint: $(VENV)/package.stamp  ## Check style and spelling.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
-	@$(CLANG_FORMAT) --dry-run -Werror $(NATIVE_FILES)
+	@$(BIN)/clang-format --dry-run -Werror $(NATIVE_FILES)
 
 format: $(VENV)/package.stamp  ## Correct what can be corrected of style.
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
-	@$(CLANG_FORMAT) -i $(NATIVE_FILES)
+	@$(BIN)/clang-format -i $(NATIVE_FILES)
 
 hooks: $(VENV)/package.stamp  ## Let git check style, spelling and types before each commit.
 	$(BIN)/pre-commit install
@@ -149,23 +148,14 @@ clang: $(VENV)/package.stamp  ## Build with Clang, warnings as errors, and run t
 	  -C build-dir=$(CLANG_BUILT)/cmake -C cmake.define.MPBOOST_DEV=ON -C cmake.define.CMAKE_CXX_COMPILER=$(CLANG) .
 	PYTHONPATH=$(CLANG_BUILT)/site $(BIN)/python -m pytest -q tests/native
 
-# Every version formats a little differently, and checks more.
-NATIVE_TOOLS := clang-format==23.1.* clang-tidy==23.1.*
-NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
-$(VENV)/native-tools.stamp: $(VENV)/tools.stamp
-	$(PIP) install $(NATIVE_TOOLS)
+$(VENV)/tidy.stamp: $(VENV)/tools.stamp
+	$(PIP) install "clang-tidy==23.1.*"  # every version checks more
 	@touch $@
 
-tidy: $(VENV)/native-tools.stamp  ## Check the style of the C++ code, and look for its usual mistakes.
-	$(BIN)/clang-format --dry-run -Werror $(NATIVE_FILES)
+tidy: $(VENV)/tidy.stamp  ## Look for the usual mistakes in the C++ code.
 	$(BIN)/cmake --preset dev
 	printf '%s\n' $(filter native/%.cpp,$(NATIVE_FILES)) | \
 	  xargs -P $$(nproc) -n 4 $(BIN)/clang-tidy -p build/presets/dev --quiet
-
-format-native: $(VENV)/native-tools.stamp  ## Format the C++ code.
-	$(BIN)/clang-format -i $(NATIVE_FILES)
-
-.PHONY: clang tidy format-native
 
 # The wheel is built from the source distribution, so both are tried.
 WHEEL_TRY := build/wheel-try
