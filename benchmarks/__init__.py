@@ -1,6 +1,5 @@
-"""Measurements, from the project's root: ``python -m benchmarks.<name> [--quick]``.
+"""Measurements of mpboost, from the project's root: ``python -m benchmarks.<name> [--quick]``; see README.md.
 
-speed, quality (MNIST, beside scikit-learn's), tasks, label_issues, tuning, calibration, categories, sparse, progress;
-defaults and choices, which make the figures of docs/defaults.md; scaling, and compare, which sets two revisions against
-each other.
+A package for each benchmark: speed, quality, defaults, gradient, paper, scaling, compare. They share ``data`` (what is
+learned from), ``contestants`` (who learns) and ``common`` (how it is timed, printed and kept).
 """

@@ -1,1 +1,1 @@
-"""The paper's tables and figures, run by one command, with today's peers beside the paper's."""
+"""The paper's tables and figures, run by one command, with today's libraries beside the paper's."""

@@ -5,33 +5,29 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-from benchmarks.command import print_machine
-from benchmarks.data import PROJECT, DataNotFoundError
-from benchmarks.output import print_heading, print_line
-from benchmarks.paper.choices import OURS
-from benchmarks.paper.config import ConfigError, pick_sets, read_config
-from benchmarks.paper.methods import METHODS
+from benchmarks.common.command import make_parser, print_machine
+from benchmarks.common.output import print_heading, print_line
+from benchmarks.common.progress import show_progress
+from benchmarks.contestants import CONTESTANTS, OURS
+from benchmarks.data.files import DataNotFoundError
+from benchmarks.paper.config import PAPER_CONFIG, QUICK_CONFIG, ConfigError, pick_sets, read_config
 from benchmarks.paper.runs import SetRun
 from benchmarks.paper.summary import SetResult, summarise_set
 from benchmarks.paper.tables import tabulate_fixed_time, tabulate_leaders, tabulate_unlimited
 
-CONFIGS = PROJECT / "benchmarks"
-
 
 def main(arguments: list[str] | None = None) -> int:
     options = _parse(arguments)
-    config_file = options.config or CONFIGS / ("paper-quick.toml" if options.quick else "paper.toml")
+    config_file = options.config or (QUICK_CONFIG if options.quick else PAPER_CONFIG)
     try:
         config = pick_sets(read_config(config_file, options.results), options.only)
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
     print_machine()
-    for name in config.methods:
-        if not METHODS[name].is_installed:
-            print_line(f"skipped: {name}, for {METHODS[name].package} is not installed")
+    for name in config.contestants:
+        if not CONTESTANTS[name].is_installed:
+            print_line(f"skipped: {name}, for {CONTESTANTS[name].package} is not installed")
     results = []
     for plan in config.sets:
         print_heading(plan.name)
@@ -65,21 +61,16 @@ def do_with_progress(tasks: list[tuple[str, Callable[[], None]]]) -> None:
     """Do tasks one after the other behind a bar with the time left."""
     if not tasks:
         return
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    )  # fmt: skip
-    with Progress(*columns) as progress:
-        bar = progress.add_task("", total=len(tasks))
+    with show_progress(len(tasks)) as bar:
         for description, task in tasks:
-            progress.update(bar, description=description)
+            bar.describe(description)
             task()
-            progress.advance(bar)
+            bar.advance()
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a few minutes: shows that it runs, measures little")
-    parser.add_argument("--config", type=Path, help="what to run; benchmarks/paper.toml by default")
+    parser = make_parser(__doc__)
+    parser.add_argument("--config", type=Path, help="what to run; benchmarks/paper/paper.toml by default")
     parser.add_argument("--only", nargs="+", metavar="SET", help="some of the sets of the file")
     parser.add_argument("--grids", action="store_true", help="no finals yet: they are for when the machine is quiet")
     parser.add_argument("--results", type=Path, help="folder for the results, in place of the one that the file names")

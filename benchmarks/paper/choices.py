@@ -1,29 +1,25 @@
-"""Which fits of a grid go on to the tables."""
+"""Which fits of a grid go on to the finals, and from there to the tables."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
+from benchmarks.contestants import OTHERS, OURS
 from benchmarks.paper.ledger import Fit, Ledger
-from benchmarks.paper.methods import METHODS
-
-#: Ours, each with a block in the tables.
-OURS = tuple(name for name, method in METHODS.items() if method.is_ours)
-PEERS = tuple(name for name in METHODS if name not in OURS)
 
 
 @dataclass(frozen=True, order=True)
 class Member:
-    """A member of a method's grid."""
+    """A member of a contestant's grid."""
 
-    method: str
+    contestant: str
     settings: str
     n_trees: int
 
 
 def member_of(fit: Fit) -> Member:
     """Tell what was fitted."""
-    return Member(fit.method, fit.settings, fit.n_trees)
+    return Member(fit.contestant, fit.settings, fit.n_trees)
 
 
 def rank(fits: Iterable[Fit], limit: float = float("inf")) -> list[Member]:
@@ -33,7 +29,7 @@ def rank(fits: Iterable[Fit], limit: float = float("inf")) -> list[Member]:
 
 
 def find_fastest(grids: Iterable[list[Fit]], accuracy: float) -> list[Member]:
-    """Find each method's fastest member that is so accurate, the fastest of all first."""
+    """Find each contestant's fastest member that is so accurate, the fastest of all first."""
     reaching = ([fit for fit in fits if fit.accuracy >= accuracy] for fits in grids)
     first = [min(fits, key=lambda fit: fit.cpu_seconds) for fits in reaching if fits]
     return [member_of(fit) for fit in sorted(first, key=lambda fit: fit.cpu_seconds)]
@@ -61,8 +57,9 @@ def choose_winners(ledger: Ledger) -> dict[str, list[Fit]]:
 class Choices:
     """Who is in the finals of a data set, for which place in the tables.
 
-    ``best`` are candidates for each method's best without a limit, ``within`` for each peer's best in the time of one
-    of ours, by (ours, peer), and ``fastest`` for the fastest of all peers that are as accurate as one of ours.
+    ``best`` are candidates for each contestant's best without a limit, ``within`` for the best of each of the others in
+    the time of one of ours, by (ours, other), and ``fastest`` for the fastest of all others that are as accurate as one
+    of ours.
     """
 
     best: dict[str, list[Member]]
@@ -79,13 +76,13 @@ class Choices:
 def choose(ledger: Ledger, n_candidates: int) -> Choices:
     """Choose by the fits of the grid, whose seed is the first; limits are the mean times of our finalists."""
     winners = choose_winners(ledger)
-    grids = {peer: ledger.find("grid", peer) for peer in PEERS}
+    grids = {other: ledger.find("grid", other) for other in OTHERS}
     best = {name: [member_of(fits[0])] for name, fits in winners.items()}
-    best |= {peer: rank(fits)[:n_candidates] for peer, fits in grids.items()}
+    best |= {other: rank(fits)[:n_candidates] for other, fits in grids.items()}
     within, fastest = {}, {}
     for ours, fits in winners.items():
         limit = fmean(fit.cpu_seconds for fit in fits)
-        within |= {(ours, peer): rank(grid, limit)[:n_candidates] for peer, grid in grids.items()}
+        within |= {(ours, other): rank(grid, limit)[:n_candidates] for other, grid in grids.items()}
         first = min(fits, key=lambda fit: fit.seed)
         fastest[ours] = find_fastest(grids.values(), first.accuracy)[:n_candidates]
     return Choices(best, within, fastest)

@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.paper.methods import METHODS, Grid
+from benchmarks.contestants import CONTESTANTS, Grid
+
+PAPER_CONFIG = Path(__file__).with_name("paper.toml")
+QUICK_CONFIG = Path(__file__).with_name("quick.toml")
 
 
 @dataclass(frozen=True)
@@ -15,11 +18,11 @@ class SetPlan:
     Parameters
     ----------
     name : str
-        Its name among ``benchmarks.sets.SETS``.
+        Its name among ``benchmarks.data.sets.ALL_SETS``.
     grid : Grid
-        What is tried of the peers.
+        What is tried of the others.
     cap : float
-        Seconds of the processor after which no fit of a peer's grid goes on.
+        Seconds of the processor after which no fit of their grids goes on.
     n_candidates : int
         How many members of a grid meet again, with all seeds, for each place in a table.
     """
@@ -40,7 +43,7 @@ class SetPlan:
 class Config:
     """What is run, on which sets, and where the results are kept."""
 
-    methods: tuple[str, ...]
+    contestants: tuple[str, ...]
     seeds: tuple[int, ...]
     sets: tuple[SetPlan, ...]
     paper_grid: Grid
@@ -67,22 +70,21 @@ def read_config(path: Path, results: Path | None = None) -> Config:
 
 
 def _parse(raw: dict[str, Any], path: Path, results: Path | None) -> Config:
-    unknown = [name for name in raw["methods"] if name not in METHODS]
+    unknown = [name for name in raw["contestants"] if name not in CONTESTANTS]
     if unknown:
-        raise ConfigError(f"{path} asks for unknown methods: {', '.join(unknown)}. Known: {', '.join(METHODS)}.")
+        known = ", ".join(CONTESTANTS)
+        raise ConfigError(f"{path} asks for unknown contestants: {', '.join(unknown)}. Known: {known}.")
     sizes = raw["paper"]
     paper_grid = Grid(
         depths=_read_depths(sizes["depths"]),
-        learning_rates=(),
-        stages=(),
         max_samples=tuple(sizes["max_samples"]),
         max_features=tuple(sizes["max_features"]),
         momenta=tuple(sizes["momenta"]),
     )
     return Config(
-        methods=tuple(raw["methods"]),
+        contestants=tuple(raw["contestants"]),
         seeds=tuple(raw["seeds"]),
-        sets=tuple(_read_plan(each, raw["peers"]) for each in raw["sets"]),
+        sets=tuple(_read_plan(each, raw["others"]) for each in raw["sets"]),
         paper_grid=paper_grid,
         n_finalists=sizes["n_finalists"],
         n_long=sizes["n_long"],
@@ -98,9 +100,6 @@ def _read_plan(raw: dict[str, Any], shared: dict[str, Any]) -> SetPlan:
         depths=_read_depths(merged["depths"]),
         learning_rates=tuple(merged["learning_rates"]),
         stages=tuple(merged["stages"]),
-        max_samples=(),
-        max_features=(),
-        momenta=(),
     )
     return SetPlan(merged["name"], grid, float(merged["cap"]), merged["n_candidates"])
 

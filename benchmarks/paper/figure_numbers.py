@@ -1,19 +1,10 @@
 """The numbers of the figures and of the scaling, in Markdown, from the files of results."""
 
-import csv
-from pathlib import Path
 from statistics import fmean
 
-from benchmarks.output import format_markdown
-from benchmarks.scaling_picture import find_slope, format_size
-
-Row = dict[str, str]
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Read a file of results."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+from benchmarks.common.output import format_markdown
+from benchmarks.common.results import Row
+from benchmarks.scaling.picture import find_slope, format_size
 
 
 def tabulate_ablation(rows: list[Row]) -> str:
@@ -53,15 +44,15 @@ def tabulate_features(rows: list[Row]) -> str:
 
 
 def tabulate_scaling(rows: list[Row], axis: str, figure: str, unit: float = 1.0) -> str:
-    """List a figure of all methods as rows or columns grow, and, unless it is accuracy, the power that it grows by."""
+    """List a figure of all contestants as rows or columns grow, and the power that it grows by if it is no accuracy."""
     curves: dict[str, dict[int, float]] = {}
     for row in rows:
         if row["axis"] == axis:  # of two rows for the same fit the later one holds
-            curves.setdefault(row["method"], {})[int(row[f"n_{axis}"])] = float(row[figure]) / unit
+            curves.setdefault(row["contestant"], {})[int(row[f"n_{axis}"])] = float(row[figure]) / unit
     sizes = sorted({size for curve in curves.values() for size in curve})
     lines = []
-    for method, curve in curves.items():
+    for contestant, curve in curves.items():
         known = [(size, curve[size]) for size in sizes if curve.get(size, 0) > 0]
         cells = [f"{value:.3g}" if (value := curve.get(size, 0)) > 0 else "-" for size in sizes]
-        lines.append([method, *cells, "" if figure == "accuracy" else f"{find_slope(known):.2f}"])
+        lines.append([contestant, *cells, "" if figure == "accuracy" else f"{find_slope(known):.2f}"])
     return format_markdown(["", *map(format_size, sizes), "slope"], lines)

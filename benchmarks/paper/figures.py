@@ -1,9 +1,8 @@
 """Figures 2 to 4 of the paper, on MNIST 3 vs 8: ``python -m benchmarks.paper.figures [--quick]``."""
 
-import csv
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,15 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from benchmarks.command import make_parser, run_on_mnist
-from benchmarks.data import PROJECT, Problem
-from benchmarks.output import print_line
-from benchmarks.pictures import save_picture
+from benchmarks.common.command import make_parser, run_on
+from benchmarks.common.folders import IMAGES, RESULTS, TRIALS
+from benchmarks.common.output import print_line
+from benchmarks.common.pictures import save_picture
+from benchmarks.common.progress import show_progress
+from benchmarks.common.results import write_rows
+from benchmarks.data.problem import Problem
+from benchmarks.data.sets import load_case_study
 from mpboost import (
     PAPER,
     FeatureProbabilitiesDisplay,
@@ -26,6 +28,9 @@ from mpboost import (
     ScoreBandsDisplay,
     ScoreCurvesDisplay,
 )
+
+#: Where the numbers of the figures are.
+FIGURE_RESULTS = RESULTS / "paper" / "figures"
 
 #: Algorithms 1 and 2 on minipatches of the size that the paper uses for this set.
 PAPER_MNIST: dict[str, Any] = {**PAPER, "max_samples": 500, "max_features": 30}
@@ -69,22 +74,23 @@ def ignore() -> None:
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
     parser.add_argument("--output", type=Path, help="folder for the pictures, by default docs/images/paper")
-    parser.add_argument("--results", type=Path, help="folder for the numbers, by default benchmarks/results")
+    parser.add_argument(
+        "--results", type=Path, help="folder for the numbers, by default benchmarks/results/paper/figures"
+    )
     options = parser.parse_args(arguments)
     effort = QUICK if options.quick else Effort()
-    trial = PROJECT / "build" / "benchmarks" / "paper-quick"  # what is only tried must not replace what is shown
-    folder = options.output or (trial if options.quick else PROJECT / "docs" / "images" / "paper")
-    results = options.results or (trial if options.quick else PROJECT / "benchmarks" / "results")
+    trial = TRIALS / "paper-quick"  # what is only tried must not replace what is shown
+    folder = options.output or (trial if options.quick else IMAGES)
+    results = options.results or (trial if options.quick else FIGURE_RESULTS)
 
     def draw(problem: Problem) -> None:
-        columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
-        with Progress(*columns) as progress:
-            bar = progress.add_task("figures", total=effort.n_steps)
-            paths = draw_all(problem, folder, results, effort, lambda: progress.advance(bar))
+        with show_progress(effort.n_steps) as bar:
+            bar.describe("figures")
+            paths = draw_all(problem, folder, results, effort, bar.advance)
         for path in paths:
             print_line(str(path))
 
-    return run_on_mnist(draw)
+    return run_on(load_case_study, draw)
 
 
 def draw_all(
@@ -108,8 +114,6 @@ def draw_all(
     paths : list of Path
         The pictures.
     """
-    for path in (folder, results):
-        path.mkdir(parents=True, exist_ok=True)
     problem = name_digits(problem)
 
     curves = run_ablation(problem, effort.n_repeats, effort.ablation_run, advance)
@@ -169,6 +173,7 @@ def draw_ablation(problem: Problem, curves: dict[str, NDArray[np.float64]]) -> F
 
 
 def write_ablation(path: Path, curves: dict[str, NDArray[np.float64]], effort: Effort) -> None:
+    """Write the accuracies of Figure 2a at some iterations."""
     moments = [t for t in effort.score_moments if t <= effort.ablation_run]
     write_rows(
         path,
@@ -236,13 +241,9 @@ def draw_features(
 
 
 def find_shape(problem: Problem) -> tuple[int, int]:
+    """Tell the height and the width of the images."""
     side = math.isqrt(problem.X_train.shape[1])
     return side, side
-
-
-def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import platform
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from benchmarks.measure import name_processor
-from benchmarks.paper.methods import Settings
+from benchmarks.common.measure import name_processor
+from benchmarks.common.results import Row, read_rows
+from benchmarks.contestants import Settings
 
 
 @dataclass(frozen=True)
@@ -17,13 +18,13 @@ class Fit:
     """What a fit came to.
 
     ``phase`` is "grid" (one seed, one fit for all numbers of trees), "finalist" (ours, all seeds) or "final" (all
-    seeds, contestants in turns, plain fits). ``n_trees`` is 0 where the method finds it out. ``ended`` says why a fit
-    of the grid has no more trees. Accuracies are in percent.
+    seeds, contestants in turns, plain fits). ``n_trees`` is 0 where the contestant finds it out. ``ended`` says why a
+    fit of the grid has no more trees. Accuracies are in percent.
     """
 
     set: str
     phase: str
-    method: str
+    contestant: str
     version: str
     settings: str
     n_trees: int
@@ -59,8 +60,7 @@ class Ledger:
         self.path = path
         self.fits: list[Fit] = []
         if path.is_file():
-            with path.open(newline="", encoding="utf-8") as file:
-                self.fits = [_read_fit(row) for row in csv.DictReader(file)]
+            self.fits = [_read_fit(row) for row in read_rows(path)]
         self._keys = set(map(_to_key, self.fits))
 
     def add(self, fits: list[Fit]) -> None:
@@ -77,12 +77,12 @@ class Ledger:
         self._keys.update(map(_to_key, fits))
 
     def has(self, *key: str | int) -> bool:
-        """Tell whether there is a fit of this phase, method, version, settings, number of trees and seed."""
+        """Tell whether there is a fit of this phase, contestant, version, settings, number of trees and seed."""
         return key in self._keys
 
-    def find(self, phase: str, method: str | None = None) -> list[Fit]:
-        """Find the fits of a phase, and of a method."""
-        return [fit for fit in self.fits if fit.phase == phase and method in (None, fit.method)]
+    def find(self, phase: str, contestant: str | None = None) -> list[Fit]:
+        """Find the fits of a phase, and of a contestant."""
+        return [fit for fit in self.fits if fit.phase == phase and contestant in (None, fit.contestant)]
 
 
 def describe_run() -> dict[str, str | int | None]:
@@ -97,9 +97,9 @@ def describe_run() -> dict[str, str | int | None]:
 
 
 def _to_key(fit: Fit) -> tuple[str | int, ...]:
-    return (fit.phase, fit.method, fit.version, fit.settings, fit.n_trees, fit.seed)
+    return (fit.phase, fit.contestant, fit.version, fit.settings, fit.n_trees, fit.seed)
 
 
-def _read_fit(row: dict[str, str]) -> Fit:
+def _read_fit(row: Row) -> Fit:
     kinds = {field.name: field.type for field in fields(Fit)}
     return Fit(**{name: kind(row[name]) for name, kind in kinds.items()})  # type: ignore[operator]

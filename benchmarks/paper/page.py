@@ -4,7 +4,6 @@ Its text is in ``reproduction.md`` beside this file; every number comes from the
 """
 
 import argparse
-import csv
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,18 +11,20 @@ from pathlib import Path
 from statistics import median
 from string import Template
 
-from benchmarks.data import PROJECT
-from benchmarks.output import format_markdown, print_line
-from benchmarks.paper.choices import OURS, PEERS
-from benchmarks.paper.config import Config, read_config
+from benchmarks.common.folders import PROJECT
+from benchmarks.common.output import format_markdown, print_line
+from benchmarks.common.results import read_rows
+from benchmarks.contestants import OTHERS, OURS
+from benchmarks.data.sets import PAPER_SETS
+from benchmarks.paper.config import PAPER_CONFIG, Config, read_config
 from benchmarks.paper.figure_numbers import (
     describe_observations,
-    read_rows,
     tabulate_ablation,
     tabulate_curves,
     tabulate_features,
     tabulate_scaling,
 )
+from benchmarks.paper.figures import FIGURE_RESULTS
 from benchmarks.paper.ledger import Ledger, read_settings
 from benchmarks.paper.summary import SetResult, summarise_set
 from benchmarks.paper.tables import (
@@ -39,19 +40,17 @@ from benchmarks.paper.tables import (
     tabulate_speed,
     tabulate_unlimited,
 )
-from benchmarks.sets import PAPER_SETS
+from benchmarks.scaling.fits import SCALING_RESULTS
 
 PAGE = PROJECT / "docs" / "reproduction.md"
 TEXT = Path(__file__).with_name("reproduction.md")
-CONFIG = PROJECT / "benchmarks" / "paper.toml"
-RESULTS = PROJECT / "benchmarks" / "results"
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=PAGE, help="where to write the page")
     options = parser.parse_args(arguments)
-    options.output.write_text(write_page(read_config(CONFIG)), encoding="utf-8")
+    options.output.write_text(write_page(read_config(PAPER_CONFIG)), encoding="utf-8")
     print_line(f"page: {options.output}")
     return 0
 
@@ -76,12 +75,12 @@ def write_page(config: Config) -> str:
         "published_3": tabulate_published(results),
         "leaders": tabulate_leaders(results),
         "standing": describe_standing(results),
-        "figure_2a": tabulate_ablation(read_rows(RESULTS / "figure_2a.csv")),
-        "figure_2b": tabulate_curves(read_rows(RESULTS / "figure_2b.csv")),
-        "figure_4": tabulate_features(read_rows(RESULTS / "figure_4.csv")),
-        **describe_observations(read_rows(RESULTS / "figure_3.csv")),
+        "figure_2a": tabulate_ablation(read_rows(FIGURE_RESULTS / "figure_2a.csv")),
+        "figure_2b": tabulate_curves(read_rows(FIGURE_RESULTS / "figure_2b.csv")),
+        "figure_4": tabulate_features(read_rows(FIGURE_RESULTS / "figure_4.csv")),
+        **describe_observations(read_rows(FIGURE_RESULTS / "figure_3.csv")),
         **{
-            f"{figure}_{axis}": tabulate_scaling(read_rows(RESULTS / "scaling.csv"), axis, figure, unit)
+            f"{figure}_{axis}": tabulate_scaling(read_rows(SCALING_RESULTS), axis, figure, unit)
             for axis in ("rows", "columns")
             for figure, unit in (("seconds", 1.0), ("peak_bytes", 1e6), ("accuracy", 0.01))
         },
@@ -101,12 +100,11 @@ def describe_facts(files: Sequence[Path]) -> str:
     versions: set[str] = set()
     n_fits = 0
     for path in files:
-        with path.open(newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                n_fits += 1
-                versions.add(f"{row['method']} {row['version']}")
-                for name, values in found.items():
-                    values.add(row[name])
+        for row in read_rows(path):
+            n_fits += 1
+            versions.add(f"{row['contestant']} {row['version']}")
+            for name, values in found.items():
+                values.add(row[name])
     facts = {name: ", ".join(sorted(values)) for name, values in found.items()}
     return (
         f"{n_fits} rows of results; {facts['processor']}, {facts['cores']} cores, {facts['threads']} thread; "
@@ -114,9 +112,9 @@ def describe_facts(files: Sequence[Path]) -> str:
     )
 
 
-def find_published(row: str, table: int, method: str = "MP-Boost") -> Published:
+def find_published(row: str, table: int, contestant: str = "MP-Boost") -> Published:
     """Find the paper's numbers for a row of ours, which may be a part of the paper's set."""
-    return read_published()[table, row.removesuffix(" (partial)"), method]
+    return read_published()[table, row.removesuffix(" (partial)"), contestant]
 
 
 def tabulate_agreement(results: Sequence[SetResult]) -> str:
@@ -152,12 +150,12 @@ def tabulate_agreement(results: Sequence[SetResult]) -> str:
 
 def tabulate_published(results: Sequence[SetResult]) -> str:
     """Give the paper's Table 3 for the sets that were run."""
-    methods = ("MP-Boost", "AdaBoost", "RandomForest", "GradientBoosting")
+    contestants = ("MP-Boost", "AdaBoost", "RandomForest", "GradientBoosting")
     rows = []
     for result in results:
-        published = [find_published(result.name, 3, method) for method in methods]
+        published = [find_published(result.name, 3, name) for name in contestants]
         rows.append([result.name, *(f"{each.accuracy:.2f}<br>{format_seconds(each.seconds)} s" for each in published)])
-    return format_markdown(["the paper's", *methods], rows)
+    return format_markdown(["the paper's", *contestants], rows)
 
 
 def describe_standing(results: Sequence[SetResult]) -> str:
@@ -166,7 +164,7 @@ def describe_standing(results: Sequence[SetResult]) -> str:
     best = [name for name, places in leaders.items() if "best" in places.values()]
     tied = [name for name, places in leaders.items() if "tied" in places.values() and name not in best]
     behind = [name for name in leaders if name not in (*best, *tied)]
-    text = f"One of ours is best on {len(best)} of {len(leaders)} sets against all {len(PEERS)} peers"
+    text = f"One of ours is best on {len(best)} of {len(leaders)} sets against all {len(OTHERS)} peers"
     text += f", and tied on {', '.join(tied)}" if tied else ""
     return text + (f"; none is on {', '.join(behind)}." if behind else ".")
 

@@ -1,4 +1,4 @@
-"""The runs: the grids of all methods with one seed, ours with all seeds, then what the tables show, in turns."""
+"""The runs: the grids of all contestants with one seed, ours with all seeds, then what the tables show, in turns."""
 
 import functools
 from collections.abc import Callable, Iterable
@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.data import Problem
-from benchmarks.paper.choices import OURS, Member, choose, rank
-from benchmarks.paper.clock import StageClock, read_clocks, would_go_on
+from benchmarks.contestants import CONTESTANTS, OURS, Settings, find_installed
+from benchmarks.contestants.clock import StageClock, read_clocks, would_go_on
+from benchmarks.data.problem import Problem
+from benchmarks.data.sets import load_set, split
+from benchmarks.paper.choices import Member, choose, rank
 from benchmarks.paper.config import Config, SetPlan
 from benchmarks.paper.ledger import Fit, Ledger, read_settings, write_settings
-from benchmarks.paper.methods import METHODS, Settings, find_installed
-from benchmarks.peers import encode
-from benchmarks.sets import load_set, split
 
 #: The other weightings of the paper's Table I; the case study's choice, soft logistic, is in the grid.
 OTHER_WEIGHTINGS = ("exponential", "hard_logistic", "hard_exponential")
@@ -29,7 +28,7 @@ class SetRun:
     def __init__(self, config: Config, plan: SetPlan, do: Doer):
         self.config, self.plan, self._do = config, plan, do
         self.ledger = Ledger(config.results / plan.file)
-        self.methods = find_installed(config.methods)
+        self.contestants = find_installed(config.contestants)
         self._arrays = load_set(plan.name)
         self._prepare = functools.lru_cache(maxsize=2)(self._make_problem)
 
@@ -47,18 +46,18 @@ class SetRun:
     def _run_members(self) -> None:
         seed = self.config.seeds[0]
         n_columns = self._prepare("PAPER", seed).X_train.shape[1]
-        paper = [name for name in self.methods if name == "PAPER"]
+        paper = [name for name in self.contestants if name == "PAPER"]
         plain = [
             self._plan_fit("grid", Member(name, write_settings(settings), 0), seed)
             for name in paper
-            for settings in METHODS[name].list_members(self.config.paper_grid)
+            for settings in CONTESTANTS[name].list_members(self.config.paper_grid)
             if settings["m"] == "sqrt" or settings["m"] <= n_columns
         ]
         climbs = [
             self._plan_climb(name, settings, seed)
-            for name in self.methods
+            for name in self.contestants
             if name not in OURS
-            for settings in METHODS[name].list_members(self.plan.grid)
+            for settings in CONTESTANTS[name].list_members(self.plan.grid)
         ]
         self._do(_present(plain))
         self._do(_present(climbs))
@@ -75,12 +74,12 @@ class SetRun:
     def _run_finalists(self) -> None:
         """Fit the best of the paper's grid, some of them for longer, and our defaults, with all seeds."""
         members = self._find_finalists(self.config.n_finalists)
-        if "PAPER, long" in self.methods:
+        if "PAPER, long" in self.contestants:
             members += [
-                replace(member, method="PAPER, long", n_trees=self.config.long_run)
+                replace(member, contestant="PAPER, long", n_trees=self.config.long_run)
                 for member in members[: self.config.n_long]
             ]
-        defaults = [name for name in self.methods if name in OURS and not name.startswith("PAPER")]
+        defaults = [name for name in self.contestants if name in OURS and not name.startswith("PAPER")]
         members += [Member(name, write_settings({}), 0) for name in defaults]
         self._do(_present(self._plan_fit("finalist", member, seed) for seed in self.config.seeds for member in members))
 
@@ -89,22 +88,22 @@ class SetRun:
         chosen = [fit for fit in fits if only in (None, read_settings(fit.settings)["L"])]
         return rank(chosen)[:n_members]
 
-    def _make_problem(self, method: str, seed: int) -> Problem:
-        problem = encode(split(self.plan.name, self._arrays, seed))
-        prepare = METHODS[method].prepare
+    def _make_problem(self, contestant: str, seed: int) -> Problem:
+        problem = split(self.plan.name, self._arrays, seed).encode()
+        prepare = CONTESTANTS[contestant].prepare
         return replace(problem, X_train=prepare(problem.X_train), X_test=prepare(problem.X_test))
 
     def _plan_fit(self, phase: str, member: Member, seed: int) -> tuple[str, Callable[[], None]] | None:
         """Plan a plain fit, unless it is in the ledger."""
-        method = METHODS[member.method]
-        if self.ledger.has(phase, member.method, method.version, member.settings, member.n_trees, seed):
+        contestant = CONTESTANTS[member.contestant]
+        if self.ledger.has(phase, member.contestant, contestant.version, member.settings, member.n_trees, seed):
             return None
 
         def fit() -> None:
-            if phase == "grid" and any(known.accuracy == 100.0 for known in self.ledger.find(phase, member.method)):
+            if phase == "grid" and any(known.accuracy == 100.0 for known in self.ledger.find(phase, member.contestant)):
                 return  # nothing is better than always right
-            problem = self._prepare(member.method, seed)
-            model = method.make(read_settings(member.settings), member.n_trees, seed)
+            problem = self._prepare(member.contestant, seed)
+            model = contestant.make_member(read_settings(member.settings), member.n_trees, seed)
             with threadpool_limits(1):
                 start = read_clocks()
                 model.fit(problem.X_train, problem.y_train)
@@ -113,15 +112,15 @@ class SetRun:
             times = end.wall - start.wall, end.cpu - start.cpu
             self._record(phase, member, seed, [(member.n_trees, accuracy, *times)])
 
-        return f"{self.plan.name}: {phase}, {member.method}", fit
+        return f"{self.plan.name}: {phase}, {member.contestant}", fit
 
     def _plan_climb(self, name: str, settings: Settings, seed: int) -> tuple[str, Callable[[], None]] | None:
         """Plan a fit with a look at each stage, unless it is in the ledger and would not go on now."""
-        method, member = METHODS[name], Member(name, write_settings(settings), 0)
+        contestant, member = CONTESTANTS[name], Member(name, write_settings(settings), 0)
         known = [
             fit
             for fit in self.ledger.find("grid", name)
-            if (fit.version, fit.settings, fit.seed) == (method.version, member.settings, seed)
+            if (fit.version, fit.settings, fit.seed) == (contestant.version, member.settings, seed)
         ]
         if any(fit.ended and not would_go_on(fit.ended, self.plan.cap) for fit in known):
             return None
@@ -131,9 +130,8 @@ class SetRun:
             problem = self._prepare(name, seed)
             clock = StageClock(self.plan.grid.stages, self.plan.cap)
             with threadpool_limits(1):
-                accuracies = {
-                    n_trees: score(labels, problem) for n_trees, labels in method.climb(settings, problem, seed, clock)
-                }
+                stages = contestant.climb(settings, problem, seed, clock)
+                accuracies = {n_trees: score(labels, problem) for n_trees, labels in stages}
             times = ((t, accuracies[t], clock.reached[t].wall, clock.reached[t].cpu) for t in sorted(accuracies))
             self._record("grid", member, seed, [each for each in times if each[0] not in seen], clock.verdict)
 
@@ -143,10 +141,10 @@ class SetRun:
         self, phase: str, member: Member, seed: int, stages: list[tuple[int, float, float, float]], ended: str = ""
     ) -> None:
         """Add the fits of one model to the ledger; the last of them tells why there is no more."""
-        version = METHODS[member.method].version
+        version = CONTESTANTS[member.contestant].version
         fits = [
             Fit(
-                self.plan.name, phase, member.method, version, member.settings, n_trees, seed, accuracy,
+                self.plan.name, phase, member.contestant, version, member.settings, n_trees, seed, accuracy,
                 round(wall, 4), round(cpu, 4),
             )
             for n_trees, accuracy, wall, cpu in stages

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from benchmarks.paper.choices import PEERS, Choices, Member, choose, member_of
+from benchmarks.contestants import OTHERS
+from benchmarks.paper.choices import Choices, Member, choose, member_of
 from benchmarks.paper.ledger import Fit, Ledger
 
 
@@ -51,23 +52,23 @@ class SetResult:
     name: str
     choices: Choices
     summaries: dict[Member, Summary]
-    longest: float  # seconds of the longest fit of a peer's grid
+    longest: float  # seconds of the longest fit of a grid of the others
 
-    def best(self, method: str) -> Summary | None:
-        """Give a method's best without a limit."""
-        return self._pick(self.choices.best.get(method, []))
+    def best(self, contestant: str) -> Summary | None:
+        """Give a contestant's best without a limit."""
+        return self._pick(self.choices.best.get(contestant, []))
 
-    def within(self, ours: str, peer: str) -> Summary | None:
-        """Give a peer's best in the time of one of ours."""
-        return self._pick(self.choices.within.get((ours, peer), []))
+    def within(self, ours: str, other: str) -> Summary | None:
+        """Give the best of one of the others in the time of one of ours."""
+        return self._pick(self.choices.within.get((ours, other), []))
 
     def fastest(self, ours: str) -> tuple[str, Summary] | None:
-        """Give the fastest of all peers' finals that are as accurate as one of ours, after its method."""
+        """Give the fastest of all finals of others that are as accurate as one of ours, after its name."""
         mine = self.best(ours)
         reaching = [
-            (member.method, summary)
+            (member.contestant, summary)
             for member, summary in self.summaries.items()
-            if member.method in PEERS and mine and summary.accuracy >= mine.accuracy
+            if member.contestant in OTHERS and mine and summary.accuracy >= mine.accuracy
         ]
         return min(reaching, key=lambda found: found[1].seconds, default=None)
 
@@ -83,7 +84,7 @@ def summarise_set(name: str, ledger: Ledger, n_candidates: int) -> SetResult:
         runs.setdefault(member_of(fit), []).append(fit)
     n_seeds = max(map(len, runs.values()), default=0)  # of finals that were interrupted, some members have fewer
     summaries = {member: summarise(fits) for member, fits in runs.items() if len(fits) == n_seeds}
-    longest = max((fit.cpu_seconds for fit in ledger.find("grid") if fit.method in PEERS), default=0.0)
+    longest = max((fit.cpu_seconds for fit in ledger.find("grid") if fit.contestant in OTHERS), default=0.0)
     return SetResult(name, choose(ledger, n_candidates), summaries, longest)
 
 

@@ -1,13 +1,13 @@
 """The tables, in Markdown, from the results."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.output import format_markdown
-from benchmarks.paper.choices import OURS, PEERS
+from benchmarks.common.output import format_markdown
+from benchmarks.common.results import read_rows
+from benchmarks.contestants import OTHERS, OURS
 from benchmarks.paper.summary import SetResult, Summary, is_tied
 
 #: Stands where there is nothing to show.
@@ -24,39 +24,38 @@ class Published:
 
 
 def read_published() -> dict[tuple[int, str, str], Published]:
-    """Read the paper's numbers, by table, data set and method, in the paper's names."""
-    with (Path(__file__).parent / "published.csv").open(newline="", encoding="utf-8") as file:
-        return {
-            (int(row["table"]), row["set"], row["method"]): Published(
-                *(float(row[name] or "nan") for name in ("accuracy", "accuracy_deviation", "seconds"))
-            )
-            for row in csv.DictReader(file)
-        }
+    """Read the paper's numbers, by table, data set and contestant, in the paper's names."""
+    return {
+        (int(row["table"]), row["set"], row["contestant"]): Published(
+            *(float(row[name] or "nan") for name in ("accuracy", "accuracy_deviation", "seconds"))
+        )
+        for row in read_rows(Path(__file__).with_name("published.csv"))
+    }
 
 
 def tabulate_fixed_time(results: Sequence[SetResult], ours: str) -> str:
-    """Make Table 2 for one of ours: its best, and that of each peer within its time."""
+    """Make Table 2 for one of ours: its best, and that of each of the others within its time."""
     rows = []
     for result in results:
         mine = result.best(ours)
         if mine is None:
             continue
-        peers = [result.within(ours, peer) for peer in PEERS]
-        best = max(summary.accuracy for summary in (mine, *peers) if summary)
-        cells = [_format_accuracy(summary, best) for summary in (mine, *peers)]
+        others = [result.within(ours, other) for other in OTHERS]
+        best = max(summary.accuracy for summary in (mine, *others) if summary)
+        cells = [_format_accuracy(summary, best) for summary in (mine, *others)]
         rows.append([result.name, format_seconds(mine.seconds), *cells])
-    return format_markdown(["", "seconds", f"**{ours}**", *PEERS], rows)
+    return format_markdown(["", "seconds", f"**{ours}**", *OTHERS], rows)
 
 
 def tabulate_unlimited(results: Sequence[SetResult]) -> str:
-    """Make Table 3: each method's best without a limit, with its time."""
+    """Make Table 3: each contestant's best without a limit, with its time."""
     rows = []
     for result in results:
-        summaries = {name: result.best(name) for name in (*OURS, *PEERS)}
+        summaries = {name: result.best(name) for name in (*OURS, *OTHERS)}
         best = max(summary.accuracy for summary in summaries.values() if summary)
         fastest = min(summary.seconds for summary in summaries.values() if summary)
         rows.append([result.name, *(_format_both(summary, best, fastest) for summary in summaries.values())])
-    return format_markdown(["", *OURS, *PEERS], rows)
+    return format_markdown(["", *OURS, *OTHERS], rows)
 
 
 def find_leaders(result: SetResult) -> dict[str, str]:
@@ -64,8 +63,8 @@ def find_leaders(result: SetResult) -> dict[str, str]:
     leaders = {}
     for ours in OURS:
         mine = result.best(ours)
-        peers = [result.within(ours, peer) for peer in PEERS]
-        rivals = [summary for summary in peers if summary]
+        others = [result.within(ours, other) for other in OTHERS]
+        rivals = [summary for summary in others if summary]
         if mine is None:
             continue
         best = max(rivals, key=lambda summary: summary.accuracy, default=None)
@@ -85,9 +84,9 @@ def tabulate_leaders(results: Sequence[SetResult]) -> str:
 
 
 def measure_speed(result: SetResult, ours: str) -> tuple[str, str, float] | None:
-    """Compare with the fastest peer that is as accurate: its name, its seconds, and how many times ours they are.
+    """Compare with the fastest other that is as accurate: its name, its seconds, and how many times ours they are.
 
-    Where no peer is, the time of the longest fit that was tried stands for what it would take at least.
+    Where none is, the time of the longest fit that was tried stands for what it would take at least.
     """
     mine = result.best(ours)
     if mine is None:
@@ -100,7 +99,7 @@ def measure_speed(result: SetResult, ours: str) -> tuple[str, str, float] | None
 
 
 def tabulate_speed(results: Sequence[SetResult], ours: str) -> str:
-    """Compare the time of one of ours with that of the fastest peer at equal or better accuracy."""
+    """Compare the time of one of ours with that of the fastest of the others at equal or better accuracy."""
     rows, ratios = [], []
     for result in results:
         speed = measure_speed(result, ours)

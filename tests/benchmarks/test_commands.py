@@ -12,10 +12,20 @@ from mpboost import PAPER, MPBoostClassifier
 pytest.importorskip("matplotlib", reason="the benchmarks draw with matplotlib")
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import calibration, categories, label_issues, progress, quality, sparse, speed, tasks, tuning
-from benchmarks.data import make_table
-from benchmarks.literal import fit_literal, update_features, weigh_observations
-from benchmarks.measure import StepClock, measure_growth, median_ratio, take_turns
+from benchmarks.common.clocks import StepClock
+from benchmarks.common.command import add_only, add_output, choose_output, make_parser
+from benchmarks.common.folders import RESULTS, TRIALS
+from benchmarks.common.measure import measure_growth, median_ratio, take_turns
+from benchmarks.common.results import FACTS, ResultTable, read_rows, show_table
+from benchmarks.contestants import CONTESTANTS, OURS
+from benchmarks.data.flips import flip
+from benchmarks.data.made_up import make_table
+from benchmarks.quality import __main__ as quality
+from benchmarks.quality import calibration, categories, label_issues, tasks, tuning
+from benchmarks.speed import __main__ as speed
+from benchmarks.speed import progress_bar, sparse
+from benchmarks.speed.literal import fit_literal, update_features, weigh_observations
+from benchmarks.speed.sections import judge_linearity
 from tests.support.benchmarks import needs, run_benchmark
 
 needs_linux = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="asks Linux for the peak of memory")
@@ -30,8 +40,8 @@ def digits():
 
 
 @needs("mnist.npz")
-def test_speed_quick_prints_all_sections():
-    finished = run_benchmark("speed")
+def test_speed_quick_prints_all_sections(tmp_path):
+    finished = run_benchmark("speed", "--output", str(tmp_path))
     assert finished.returncode == 0, finished.stderr
     words = [
         "(a)",
@@ -47,6 +57,8 @@ def test_speed_quick_prints_all_sections():
         "portable",
     ]
     assert [word for word in words if word not in finished.stdout] == []
+    names = ["kernels", "literal_loop", "memory", "rows", "steps", "trees"]
+    assert sorted(path.stem for path in tmp_path.iterdir()) == names
 
 
 @needs("mnist.npz")
@@ -59,69 +71,75 @@ def test_quality_quick_prints_tables_and_draws_the_ablation(tmp_path):
 
 
 @needs("adult.npz")
-def test_categories_quick_compares_both_ways(capsys):
-    assert categories.main(["--quick"]) == 0
+def test_categories_quick_compares_both_ways(tmp_path, capsys):
+    assert categories.main(["--quick", "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert [word for word in ("codes", "categories", "difference", "of 2 seeds") if word not in printed] == []
 
 
 @needs("adult.npz")
-def test_calibration_quick_prints_a_row_for_each_set(capsys):
-    assert calibration.main(["--quick", "adult"]) == 0
-    cells = capsys.readouterr().out.splitlines()[-1].strip("| ").split(" | ")
-    assert cells[:2] == ["adult", "500"]
-    assert float(cells[6]) == pytest.approx(float(cells[4]) / float(cells[5]), abs=0.01)
+def test_calibration_quick_has_a_row_for_each_set(tmp_path):
+    assert calibration.main(["--quick", "--only", "adult", "--output", str(tmp_path)]) == 0
+    (row,) = read_rows(tmp_path / "calibration.csv")
+    assert (row["set"], row["rows"]) == ("adult", "500")
+    assert float(row["ratio"]) == pytest.approx(float(row["calibrated"]) / float(row["forest"]), abs=0.01)
 
 
 @needs("spambase.npz")
-def test_tuning_quick_compares_searches(capsys):
-    assert tuning.main(["--quick", "spambase"]) == 0
-    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
-    assert [row[:2] for row in rows] == [["spambase", way] for way in ("defaults", "OOPSearch", "GridSearchCV")]
-    assert all(70 < float(row[2].rstrip(" %")) < 100 for row in rows)
+def test_tuning_quick_compares_searches(tmp_path):
+    assert tuning.main(["--quick", "--only", "spambase", "--output", str(tmp_path)]) == 0
+    rows = read_rows(tmp_path / "tuning.csv")
+    assert [row["contestant"] for row in rows] == ["defaults", "OOPSearch", "GridSearchCV"]
+    assert all(row["set"] == "spambase" and 70 < float(row["test accuracy"].rstrip(" %")) < 100 for row in rows)
+
+
+@pytest.mark.parametrize("benchmark", [calibration, tuning], ids=["calibration", "tuning"])
+def test_unknown_set_is_named(benchmark, capsys):
+    with pytest.raises(SystemExit):
+        benchmark.main(["--only", "no-such"])
+    assert "'no-such'" in capsys.readouterr().err
 
 
 @needs("dna.npz")
 @needs("california_housing.npz")
-def test_tasks_quick_prints_a_table_for_each_set(capsys):
-    assert tasks.main(["--quick", "--only", "dna", "california_housing"]) == 0
+def test_tasks_quick_prints_a_table_for_each_set(tmp_path, capsys):
+    assert tasks.main(["--quick", "--only", "dna", "california housing", "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    words = ("dna", "3 classes", "margin", "RandomForest in our time", "california", "linear", "AdaBoostRegressor")
+    words = ("dna", "3 classes", "margin", "RandomForest in our time", "california", "linear", "AdaBoost")
     assert [word for word in words if word not in printed] == []
 
 
 @needs("dna.npz")
 @needs("spambase.npz")
-def test_label_issues_quick_prints_a_line_for_each_set(capsys):
-    assert label_issues.main(["--quick", "--only", "dna", "spambase"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    cells = {line[0]: line[1:] for line in lines if line and line[0] in ("dna", "spambase")}
-    for line in cells.values():
-        assert line[:2] == ["5%", "600"]
-        assert float(line[2]) > 0.8
-        assert float(line[4]) == pytest.approx(float(line[2]) - float(line[3]), abs=2e-4)
-    assert cells.keys() == {"dna", "spambase"}
+def test_label_issues_quick_has_a_line_for_each_set(tmp_path):
+    assert label_issues.main(["--quick", "--only", "dna", "spambase", "--output", str(tmp_path)]) == 0
+    rows = read_rows(tmp_path / "label_issues.csv")
+    assert [row["set"] for row in rows] == ["dna", "spambase"]
+    for row in rows:
+        assert (row["flipped"], row["rows"]) == ("5%", "600")
+        assert float(row["AUC"]) > 0.8
+        assert float(row["more"]) == pytest.approx(float(row["AUC"]) - float(row["AUC, folds"]), abs=2e-4)
 
 
 def test_flip_changes_so_many_labels_and_no_others():
     y = np.arange(1000) % 3
-    flipped = label_issues.flip(np.zeros((1000, 1)), y, 0.1)
+    flipped = flip(np.zeros((1000, 1)), y, 0.1)
     assert flipped.is_flipped.sum() == 100
     np.testing.assert_array_equal(flipped.y != y, flipped.is_flipped)
     assert np.unique(flipped.y).tolist() == [0, 1, 2]
 
 
 @needs_linux
-def test_sparse_quick_measures_both_formats(capsys):
-    assert sparse.main(["--quick"]) == 0
+def test_sparse_quick_measures_both_formats(tmp_path, capsys):
+    assert sparse.main(["--quick", "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert [word for word in ("csr", "csc", "0.10 % filled", "3x is promised") if word not in printed] == []
 
 
 @needs_linux
-def test_progress_quick_prints_the_share_of_the_bar(capsys, monkeypatch):
+def test_progress_quick_prints_the_share_of_the_bar(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("TERM", "dumb")  # for the benchmark changes it
-    assert progress.main(["--quick"]) == 0
+    assert progress_bar.main(["--quick", "--output", str(tmp_path)]) == 0
     assert "% of the time went into the bar" in capsys.readouterr().out
 
 
@@ -221,4 +239,43 @@ def test_step_clock_accounts_for_the_whole_loop():
     ("milliseconds", "linear"), [([1.1, 2.0, 11.0], True), ([1.0, 10.0, 1000.0], False)], ids=["line", "square"]
 )
 def test_judge_linearity(milliseconds, linear):
-    assert speed.judge_linearity((10, 100, 1000), milliseconds).startswith("linear") == linear
+    assert judge_linearity((10, 100, 1000), milliseconds).startswith("linear") == linear
+
+
+@pytest.mark.parametrize(
+    ("arguments", "folder"),
+    [
+        ([], RESULTS / "some"),
+        (["--jobs", "4"], RESULTS / "some"),
+        (["--quick"], TRIALS / "some"),
+        (["--only", "a"], TRIALS / "some"),
+        (["b"], TRIALS / "some"),
+        (["--quick", "--output", "there"], Path("there")),
+    ],
+    ids=["whole", "harmless option", "quick", "option", "argument", "told"],
+)
+def test_only_whole_runs_replace_published_results(arguments, folder):
+    parser = make_parser("")
+    parser.add_argument("sets", nargs="*")
+    add_only(parser, ["a", "b"])
+    parser.add_argument("--jobs", type=int, default=2)
+    add_output(parser)
+    assert choose_output(parser, parser.parse_args(arguments), "some") == folder
+
+
+def test_result_table_keeps_rows_as_they_come_with_what_they_were_measured_with(tmp_path, capsys):
+    table = ResultTable(tmp_path / "new" / "table.csv", ["set", "test %"])
+    table.add(["a, b", "90 ± 1"])
+    assert capsys.readouterr().out.splitlines() == ["| set | test % |", "| --- | ---: |", "| a, b | 90 ± 1 |"]
+    show_table(tmp_path / "all.csv", ["set", "test %"], [["a, b", "90 ± 1"]])
+    for path in (tmp_path / "new" / "table.csv", tmp_path / "all.csv"):
+        (row,) = read_rows(path)
+        assert (row["set"], row["test %"]) == ("a, b", "90 ± 1")
+        assert all(row[fact] for fact in FACTS)
+
+
+@pytest.mark.parametrize("name", CONTESTANTS)
+def test_contestant_is_called_by_its_name(name):
+    contestant = CONTESTANTS[name]
+    assert contestant.is_ours == (name in OURS) == (contestant.package == "mpboost")
+    assert name.startswith("PAPER") or contestant.classifier.startswith(("LGBM", "XGB", name))

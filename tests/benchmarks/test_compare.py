@@ -1,18 +1,22 @@
 """Revisions are judged by what was measured, and whatever a worker does is told rather than raised."""
 
+import ast
 import csv
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import compare, compare_worker
-from benchmarks.compare import Comparison, Worker, find_complaints, report
-from benchmarks.compare_builds import Build, BuildError, find_commit
-from benchmarks.compare_verdict import find_interval, judge_scores, judge_times
+from benchmarks.compare import __main__ as command
+from benchmarks.compare import fingerprints, worker
+from benchmarks.compare.__main__ import find_complaints, report
+from benchmarks.compare.builds import Build, BuildError, find_commit
+from benchmarks.compare.processes import Comparison, Worker, compare
+from benchmarks.compare.verdict import find_interval, judge_scores, judge_times
 
 #: Answers like a worker: "slow" takes twice as long in the folder "head", which cannot run "broken"; "crash" ends it.
 STAND_IN = """
@@ -95,7 +99,7 @@ def test_worker_is_measured_in_turns_and_failures_are_told(tmp_path):
     names = ["same", "slow", "worse", "import", "new", "broken", "crash"]
     advanced = []
     with stand_ins(tmp_path) as (base, head):
-        found = {name: compare.compare(base, head, name, 4, lambda: advanced.append(1)) for name in names}
+        found = {name: compare(base, head, name, 4, lambda: advanced.append(1)) for name in names}
         assert head.ask("same", 2)["seconds"] == 1.002  # alive again after the crash
     assert len(advanced) == 4 * 4 + 1
     assert [one["seconds"] for one in found["slow"].head] == pytest.approx([2.0, 2.001, 2.002, 2.003])
@@ -130,7 +134,7 @@ def test_first_of_a_turn_alternates():
             return {"seconds": 1.0, "score": None}
 
     base, head = Recorder(), Recorder()
-    compare.compare(base, head, "any", 3)
+    compare(base, head, "any", 3)
     assert asked == [(base, 0), (head, 0), (base, 0), (head, 0), (head, 1), (base, 1), (base, 2), (head, 2)]
 
 
@@ -144,16 +148,16 @@ def test_judging_all_workloads_together_is_stricter():
 @pytest.mark.parametrize("arguments", [["no-such"], ["HEAD", "--head", "no-such"]], ids=["base", "head"])
 def test_compare_says_which_revision_is_unknown_before_it_builds(arguments, capsys, monkeypatch):
     monkeypatch.setattr(
-        compare, "find_commit", lambda revision: "1234" if revision == "HEAD" else find_commit(revision)
+        command, "find_commit", lambda revision: "1234" if revision == "HEAD" else find_commit(revision)
     )
-    monkeypatch.setattr(compare, "build_commit", pytest.fail)
-    assert compare.main(arguments) == 2
+    monkeypatch.setattr(command, "build_commit", pytest.fail)
+    assert command.main(arguments) == 2
     assert "git knows no revision 'no-such'" in capsys.readouterr().err
 
 
 def test_compare_wants_enough_turns(capsys):
     with pytest.raises(SystemExit):
-        compare.main(["HEAD", "--turns", "2"])
+        command.main(["HEAD", "--turns", "2"])
     assert "at least 3" in capsys.readouterr().err
 
 
@@ -163,23 +167,44 @@ def test_revision_is_no_option_of_git():
 
 
 def test_answer_has_seconds_and_score_or_the_failure(monkeypatch):
-    monkeypatch.setitem(compare_worker.WORKLOADS, "good", lambda seed: (0.5, 100.0 * seed))
-    monkeypatch.setitem(compare_worker.WORKLOADS, "bad", lambda seed: {}["missing"])
-    assert compare_worker.answer({"workload": "good", "seed": 1}) == {"seconds": 0.5, "score": 100.0}
-    assert compare_worker.answer({"workload": "bad", "seed": 1}) == {"failure": "KeyError: 'missing'"}
+    monkeypatch.setitem(worker.WORKLOADS, "good", lambda seed: (0.5, 100.0 * seed))
+    monkeypatch.setitem(worker.WORKLOADS, "bad", lambda seed: {}["missing"])
+    assert worker.answer({"workload": "good", "seed": 1}) == {"seconds": 0.5, "score": 100.0}
+    assert worker.answer({"workload": "bad", "seed": 1}) == {"failure": "KeyError: 'missing'"}
 
 
-@pytest.mark.parametrize("name", [name for name in compare_worker.WORKLOADS if name != "import"])
+@pytest.mark.parametrize("name", [name for name in worker.WORKLOADS if name != "import"])
 def test_workloads_learn(name, monkeypatch):
     """On few rows, with few learners: that they run with the library as it is."""
-    make, fit = compare_worker._make_problem, compare_worker._time_fit
-    monkeypatch.setattr(
-        compare_worker, "_make_problem", lambda n_rows, n_columns, *rest: make(600, min(n_columns, 40), *rest)
-    )
-    monkeypatch.setattr(compare_worker, "_time_fit", lambda model, data: fit(model.set_params(n_estimators=30), data))
-    monkeypatch.setattr(compare_worker, "N_TEST", 500)
-    monkeypatch.setattr(compare_worker, "N_PREDICTED", 1000)
-    answer = compare_worker.answer({"workload": name, "seed": 1})
+    make, fit = worker._make_problem, worker._time_fit
+    monkeypatch.setattr(worker, "_make_problem", lambda n_rows, n_columns, *rest: make(600, min(n_columns, 40), *rest))
+    monkeypatch.setattr(worker, "_time_fit", lambda model, data: fit(model.set_params(n_estimators=30), data))
+    monkeypatch.setattr(worker, "N_TEST", 500)
+    monkeypatch.setattr(worker, "N_PREDICTED", 1000)
+    answer = worker.answer({"workload": name, "seed": 1})
     assert answer.get("failure") is None
     assert answer["score"] > 55
     assert answer["seconds"] > 0
+
+
+@pytest.mark.parametrize("module", [worker, fingerprints], ids=["worker", "fingerprints"])
+def test_what_runs_with_old_revisions_uses_public_names_alone(module):
+    """A revision from before a move of modules must run it."""
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    imported = [
+        node.module if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert {name for name in imported if name.startswith("mpboost")} == {"mpboost"}
+    # Of the benchmarks, only what does not import the library.
+    ours = {name for name in imported if name.startswith("benchmarks")}
+    assert ours <= {"benchmarks.data.made_up", "benchmarks.data.problem"}
+
+
+def test_fingerprints_tell_models_apart():
+    fits = dict(fingerprints.list_fits())
+    first, again = (fingerprints.take_fingerprint(*fits["values"]()) for _ in range(2))
+    assert first == again
+    assert first != fingerprints.take_fingerprint(*fits["values, weights"]())

@@ -10,11 +10,12 @@ pytest.importorskip("pandas", reason="sets of OpenML are data frames")
 
 import pandas
 
-from benchmarks import data, sets
-from benchmarks.cones import HALF_ANGLE, make_cones
-from benchmarks.data import CHECKSUMS, DataNotFoundError, checksum, data_folder, describe_source, load_arrays
-from benchmarks.openml import ELSEWHERE, SOURCES, Source
-from benchmarks.sets import ALL_SETS, PAPER_SETS, SETS, load_set, split
+from benchmarks.data import __main__ as listing
+from benchmarks.data import files
+from benchmarks.data.cones import HALF_ANGLE, make_cones
+from benchmarks.data.files import CHECKSUMS, DataNotFoundError, checksum, data_folder, describe_source, load_arrays
+from benchmarks.data.openml import ELSEWHERE, SOURCES, Source
+from benchmarks.data.sets import ALL_SETS, PAPER_SETS, SETS, load_set, split, take_lower_half
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def folders(tmp_path, monkeypatch):
     """An empty data folder and an empty cache; few cones."""
     monkeypatch.setenv("MPBOOST_DATA", str(tmp_path / "local"))
     monkeypatch.setenv("MPBOOST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(data.GENERATED, "cones", lambda: make_cones(n_train=20, n_test=5))
+    monkeypatch.setitem(files.GENERATED, "cones", lambda: make_cones(n_train=20, n_test=5))
     (tmp_path / "local").mkdir()
     return tmp_path / "local", tmp_path / "cache"
 
@@ -170,7 +171,7 @@ def test_checksum_sees_all_but_the_order_of_arrays():
 
 
 def test_every_set_has_a_source():
-    known = {*SOURCES, *ELSEWHERE, *data.GENERATED}
+    known = {*SOURCES, *ELSEWHERE, *files.GENERATED}
     assert {chosen.file for chosen in ALL_SETS.values()} <= known
     assert not set(SOURCES) & set(ELSEWHERE)
 
@@ -194,15 +195,22 @@ def test_paper_sets_of_openml_have_the_sizes_of_the_paper():
             assert source.n_rows == pytest.approx(paper_set.n_train + paper_set.n_test, rel=0.02)
 
 
-def test_partial_sets_are_not_complete():
-    partial = {row for row, paper_set in PAPER_SETS.items() if not paper_set.is_complete}
-    assert partial == {"Higgs Boson (partial)", "Gas Drift (partial)"}
-    assert {PAPER_SETS[row].name for row in partial} <= set(SETS)
+def test_partial_sets_are_named_after_complete_ones():
+    partial = {row: paper_set for row, paper_set in PAPER_SETS.items() if not paper_set.is_complete}
+    assert list(partial) == [row for row in PAPER_SETS if row.endswith(" (partial)")]
+    for row, paper_set in partial.items():
+        whole = PAPER_SETS[row.removesuffix(" (partial)")]
+        assert (whole.n_train, whole.n_features, whole.n_test) == (
+            paper_set.n_train,
+            paper_set.n_features,
+            paper_set.n_test,
+        )
+        assert paper_set.name in SETS
 
 
 @pytest.mark.parametrize(("n_classes", "n_low"), [(2, 1), (3, 1), (6, 3), (7, 3), (10, 5)])
 def test_lower_half_is_the_positive_class(n_classes, n_low):
-    np.testing.assert_array_equal(sets.take_lower_half(np.arange(n_classes)), np.arange(n_classes) < n_low)
+    np.testing.assert_array_equal(take_lower_half(np.arange(n_classes)), np.arange(n_classes) < n_low)
 
 
 def test_split_takes_as_many_rows_of_hill_valley_as_the_paper():
@@ -235,7 +243,7 @@ def test_cones_depend_on_the_seed_alone():
 
 
 def test_listing_names_every_set_and_what_cannot_be_had(folders, capsys):
-    assert sets.main() == 0
+    assert listing.main() == 0
     printed = capsys.readouterr().out
     assert [name for name in ALL_SETS if name not in printed] == []
     assert "OpenML 41142" in printed
@@ -244,5 +252,5 @@ def test_listing_names_every_set_and_what_cannot_be_had(folders, capsys):
 
 def test_listing_fails_on_a_damaged_file(folders, capsys):
     (folders[0] / "magic.npz").write_bytes(b"nonsense")
-    assert sets.main() == 1
+    assert listing.main() == 1
     assert "FAILED" in capsys.readouterr().out

@@ -5,11 +5,13 @@ import pytest
 
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import choices, contestants, defaults
-from benchmarks.data import Problem
-from benchmarks.features import Consensus, rank
-from benchmarks.sets import SETS, hold_out, split
-from benchmarks.trials import take_roots
+from benchmarks.data.problem import Problem
+from benchmarks.data.sets import SETS, hold_out, split
+from benchmarks.defaults import __main__ as defaults
+from benchmarks.defaults import choices
+from benchmarks.defaults.features import Consensus, rank
+from benchmarks.defaults.table import GOALS, Goal, find_others
+from benchmarks.defaults.trials import take_roots
 from tests.support.benchmarks import needs, read_table, run_benchmark
 
 
@@ -24,12 +26,12 @@ def numbered():
 @needs("cpu_act.npz")
 def test_table_quick_judges_ours_beside_the_forest(tmp_path, capsys):
     assert defaults.main(["table", "--quick", "--only", "jasmine", "cpu act", "--output", str(tmp_path)]) == 0
-    columns, _, row = read_table(tmp_path / "defaults-table.md")
+    columns, row = read_table(tmp_path / "table.csv")
     cells = dict(zip(columns, row, strict=True))
     ours, forest, lead = (float(cells[name].split(" ± ")[0]) for name in ("ours", "forest", "ours - forest"))
     assert lead == pytest.approx(ours - forest, abs=0.011)
     assert (cells["goal"] == "met") == (lead >= -0.3)
-    runs = read_table(tmp_path / "defaults-runs.md")[2:]
+    runs = read_table(tmp_path / "runs.csv")[1:]
     assert [run[0] for run in runs] == ["jasmine", "cpu act"]
     printed = capsys.readouterr().out
     assert "small sets" in printed
@@ -39,14 +41,14 @@ def test_table_quick_judges_ours_beside_the_forest(tmp_path, capsys):
 @needs("adult.npz")
 def test_table_quick_takes_categories_and_missing_values(tmp_path):
     assert defaults.main(["table", "--quick", "--only", "adult", "--output", str(tmp_path)]) == 0
-    row = read_table(tmp_path / "defaults-table.md")[2]
-    assert all(70 < float(cell.split(" ± ")[0]) < 95 for cell in row[2 : 3 + len(contestants.find_peers())])
+    row = read_table(tmp_path / "table.csv")[1]
+    assert all(70 < float(cell.split(" ± ")[0]) < 95 for cell in row[2 : 3 + len(find_others())])
 
 
 @needs("spambase.npz")
 def test_noise_quick_compares_at_each_level(tmp_path, capsys):
     assert defaults.main(["noise", "--quick", "--only", "spambase", "--output", str(tmp_path)]) == 0
-    rows = read_table(tmp_path / "defaults-noise.md")[2:]
+    rows = read_table(tmp_path / "noise.csv")[1:]
     assert [row[:3] for row in rows] == [["spambase", level, "2"] for level in ("0%", "5%", "10%", "20%")]
     leads = [float(row[5]) for row in rows]
     assert f"at worst {min(leads):+.2f}" in capsys.readouterr().out
@@ -55,7 +57,7 @@ def test_noise_quick_compares_at_each_level(tmp_path, capsys):
 @needs("madelon.npz")
 def test_features_quick_ranks_by_both_importances(tmp_path, capsys):
     assert defaults.main(["features", "--quick", "--output", str(tmp_path)]) == 0
-    rows = read_table(tmp_path / "defaults-features.md")[2:]
+    rows = read_table(tmp_path / "features.csv")[1:]
     assert [row[:2] for row in rows] == [[kind, seed] for kind in ("out_of_patch", "impurity") for seed in "01"]
     for row in rows:
         within, worst = int(row[4]), int(row[5])
@@ -67,11 +69,11 @@ def test_features_quick_ranks_by_both_importances(tmp_path, capsys):
 @needs("spambase.npz")
 def test_choices_quick_varies_one_parameter_in_other_processes(tmp_path):
     finished = run_benchmark(
-        "choices", "--only", "max_samples", "stopping", "--sets", "spambase", "--output", str(tmp_path)
+        "defaults.choices", "--only", "max_samples", "stopping", "--sets", "spambase", "--output", str(tmp_path)
     )
     assert finished.returncode == 0, finished.stderr
     for parameter in ("max_samples", "stopping"):
-        columns, _, *rows = read_table(tmp_path / f"choices-{parameter}.md")
+        columns, *rows = read_table(tmp_path / "choices" / f"{parameter}.csv")
         assert columns[1:] == [f"{choices.CHOICES[parameter].default} (default)", *choices.CHOICES[parameter].values]
         assert [row[0] for row in rows] == ["spambase", "mean", "seconds"]
         assert rows[0][1:] == rows[1][1:]
@@ -88,11 +90,11 @@ def test_defaults_say_what_to_do_without_data(arguments, tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     ("goal", "ours", "verdict"),
     [
-        (defaults.Goal(90.0), 90.0, "met"),
-        (defaults.Goal(90.0), 89.5, "MISSED by 0.50"),
-        (defaults.Goal(-0.3, is_over_forest=True), 79.75, "met"),
-        (defaults.Goal(10.0, is_over_forest=True), 89.0, "MISSED by 1.00"),
-        (defaults.Goal(), 1.0, ""),
+        (Goal(90.0), 90.0, "met"),
+        (Goal(90.0), 89.5, "MISSED by 0.50"),
+        (Goal(-0.3, is_over_forest=True), 79.75, "met"),
+        (Goal(10.0, is_over_forest=True), 89.0, "MISSED by 1.00"),
+        (Goal(), 1.0, ""),
     ],
     ids=["reached", "missed", "behind but near", "ahead but short", "nothing asked"],
 )
@@ -101,7 +103,7 @@ def test_goal_judges(goal, ours, verdict):
 
 
 def test_contests_are_about_known_sets():
-    assert set(defaults.GOALS) == set(SETS)
+    assert set(GOALS) == set(SETS)
     assert set(choices.NAMES) <= set(SETS)
 
 

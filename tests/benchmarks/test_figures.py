@@ -10,8 +10,7 @@ from sklearn.datasets import load_digits
 pytest.importorskip("matplotlib", reason="the benchmarks draw with matplotlib")
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import command
-from benchmarks.data import Problem
+from benchmarks.data.problem import Problem
 from benchmarks.paper import figures
 from mpboost import MPBoostClassifier
 
@@ -35,7 +34,7 @@ def run(problem, tmp_path_factory):
     folder, results, steps = tmp_path_factory.mktemp("pictures"), tmp_path_factory.mktemp("results") / "new", []
     draw_all = figures.draw_all
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "mnist_3_vs_8", lambda: problem)
+        patch.setattr(figures, "load_case_study", lambda: problem)
         patch.setattr(figures, "QUICK", EFFORT)
         patch.setattr(figures, "draw_all", lambda *given: draw_all(*given[:-1], lambda: steps.append(given[-1]())))
         assert figures.main(["--quick", "--output", str(folder), "--results", str(results)]) == 0

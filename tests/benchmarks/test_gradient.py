@@ -7,18 +7,18 @@ import pytest
 
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import gradient, peers
-from benchmarks.contestants import Outcome
-from benchmarks.data import Problem
-from benchmarks.gradient_accuracy import count_wins, find_lead
-from benchmarks.gradient_profile import EngineClock, find_parts, profile_fit
-from benchmarks.gradient_speed import Race
-from benchmarks.peers import PeerMemory, Plan, find_boosters
-from benchmarks.sets import CATEGORICAL
+from benchmarks.contestants import Plan, find_installed, measuring
+from benchmarks.contestants.measuring import FitMemory, Outcome, measure
+from benchmarks.data.problem import Problem
+from benchmarks.data.sets import CATEGORICAL
+from benchmarks.gradient import __main__ as gradient
+from benchmarks.gradient.accuracy import count_wins, find_lead
+from benchmarks.gradient.profile import EngineClock, find_parts, profile_fit
+from benchmarks.gradient.speed import Race
 from mpboost import _native
 from tests.support.benchmarks import read_table
 
-needs_lightgbm = pytest.mark.skipif(not find_boosters(["LightGBM"]), reason="LightGBM is not installed")
+needs_lightgbm = pytest.mark.skipif(not find_installed(["LightGBM"]), reason="LightGBM is not installed")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
     """A folder with sets of the same form as real ones, as far as tables of those forms are learned from."""
     rng = np.random.default_rng(0)
     monkeypatch.setenv("MPBOOST_DATA", str(tmp_path))
-    monkeypatch.setattr("benchmarks.data.CHECKSUMS", {})
+    monkeypatch.setattr("benchmarks.data.files.CHECKSUMS", {})
 
     X = rng.random((600, 5))
     np.savez(tmp_path / "magic.npz", X=X, y=(X[:, 0] + X[:, 1] > 1).astype(int))
@@ -45,14 +45,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(folder, kind, *arguments):
-    folders = ["--output", str(folder), "--memory", str(folder / "peers")]
+    folders = ["--output", str(folder), "--memory", str(folder / "fits")]
     return gradient.main([kind, "--quick", *folders, *arguments])
 
 
 @needs_lightgbm
-def test_speed_reports_when_the_peer_is_reached(folder):
+def test_speed_reports_when_lightgbm_is_reached(folder):
     assert run(folder, "speed", "--only", "magic", "cpu act", "--seeds", "1") == 0
-    columns, _, *rows = read_table(folder / "gradient-speed-1.md")
+    columns, *rows = read_table(folder / "speed_threads_1.csv")
     assert [row[0] for row in rows] == ["magic", "cpu act"]
     for row in rows:
         cells = dict(zip(columns, row, strict=True))
@@ -63,11 +63,11 @@ def test_speed_reports_when_the_peer_is_reached(folder):
         assert float(cells["ours at the end"]) >= float(cells["LightGBM"])
 
 
-def test_accuracy_recalls_peers_and_knows_the_best(folder, capsys, monkeypatch):
+def test_accuracy_recalls_fits_of_others_and_knows_the_best(folder, capsys, monkeypatch):
     names = ("magic", "cpu act", "adult")
     assert run(folder, "accuracy", "--only", *names) == 0
-    columns, _, *rows = read_table(folder / "gradient-accuracy-1.md")
-    contestants = ["ours", *(f"{name} {n_trees}" for name in find_boosters() for n_trees in (5, 10))]
+    columns, *rows = read_table(folder / "accuracy_threads_1.csv")
+    contestants = ["ours", *(f"{name} {n_trees}" for name in find_installed(gradient.BOOSTERS) for n_trees in (5, 10))]
     assert columns[2:-1] == contestants
     for row in rows:
         scores = [float(cell.replace("*", "").split(" ± ")[0]) for cell in row[2:-1]]
@@ -78,18 +78,18 @@ def test_accuracy_recalls_peers_and_knows_the_best(folder, capsys, monkeypatch):
     n_best = sum(float(row[-1]) > 0 for row in rows)
     assert f"strictly best on {n_best} of 3 sets" in printed
     assert "out of patch - test, regression" in printed
-    assert [line[0] for line in read_table(folder / "gradient-runs-1.md")[2:]] == list(names)
+    assert [line[0] for line in read_table(folder / "runs_threads_1.csv")[1:]] == list(names)
 
-    lines = (folder / "peers" / "peers.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (folder / "fits" / "fits.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 2 * 3 * (len(contestants) - 1)
-    monkeypatch.setattr(peers, "measure_peer", pytest.fail)
+    monkeypatch.setattr(measuring, "measure", pytest.fail)
     assert run(folder, "accuracy", "--only", *names) == 0
-    assert [row[3:-1] for row in read_table(folder / "gradient-accuracy-1.md")[2:]] == [row[3:-1] for row in rows]
+    assert [row[3:-1] for row in read_table(folder / "accuracy_threads_1.csv")[1:]] == [row[3:-1] for row in rows]
 
 
 def test_prediction_counts_rows(folder):
     assert run(folder, "prediction") == 0
-    rows = read_table(folder / "gradient-prediction.md")[2:]
+    rows = read_table(folder / "prediction.csv")[1:]
     assert {row[0] for row in rows} == {"narrow, 1000 x 30", "wide, 200 x 20"}
     for row in rows:
         n_rows, milliseconds, per_second = int(row[0].split()[1]), float(row[3]), float(row[4].replace(",", ""))
@@ -99,10 +99,10 @@ def test_prediction_counts_rows(folder):
 
 def test_profile_finds_parts_and_their_limits(folder):
     assert run(folder, "profile") == 0
-    parts = {row[0]: float(row[2].rstrip("%")) for row in read_table(folder / "gradient-profile.md")[2:]}
+    parts = {row[0]: float(row[2].rstrip("%")) for row in read_table(folder / "profile.csv")[1:]}
     assert {"GradientGrower.grow", "rest: Python and numpy"} <= parts.keys()
     assert sum(parts.values()) == pytest.approx(100, abs=1)
-    limits = read_table(folder / "gradient-limits.md")[2:]
+    limits = read_table(folder / "limits.csv")[1:]
     assert len(limits) == 2
     for part, microseconds, _, least, times, *_ in limits:
         assert part in parts
@@ -115,9 +115,9 @@ def test_gradient_says_what_to_do_without_data(tmp_path, monkeypatch, capsys):
     assert "MPBOOST_DATA" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", peers.PEERS)
-def test_peers_take_categories(name):
-    if not find_boosters([name]):
+@pytest.mark.parametrize("name", gradient.BOOSTERS)
+def test_boosters_take_categories(name):
+    if not find_installed([name]):
         pytest.skip(f"{name} is not installed")
     rng = np.random.default_rng(0)
     # Codes whose order says nothing: as numbers, one stump could not tell them apart.
@@ -125,32 +125,30 @@ def test_peers_take_categories(name):
     X[:, CATEGORICAL] = rng.integers(0, 6, (400, len(CATEGORICAL)))
     y = np.where(np.isin(X[:, 1], (0, 2, 4)), 7, 5)
     X[:40, 3] = np.nan
-    problem = peers.encode(Problem("adult", X[:300], y[:300], X[300:], y[300:]))
-    entry = peers.PEERS[name].enter(problem, Plan(n_trees=1))
+    problem = Problem("adult", X[:300], y[:300], X[300:], y[300:], CATEGORICAL)
     stump = {
         "LightGBM": {"max_depth": 1, "min_data_per_group": 1, "cat_smooth": 0},
         "XGBoost": {"max_depth": 1, "max_cat_to_onehot": 1},
         "CatBoost": {"depth": 1},
         "HistGradientBoosting": {"max_depth": 1},
     }[name]
-    entry.model.set_params(**stump, learning_rate=1.0)
-    score, seconds = peers.measure_fit(entry, problem)
-    assert score == 100
-    assert seconds > 0
+    outcome = measure(name, problem, Plan(n_trees=1), **stump, learning_rate=1.0)
+    assert outcome.test_score == 100
+    assert outcome.seconds > 0
 
 
 def test_memory_tells_plans_and_problems_apart(tmp_path, monkeypatch):
     fitted = []
-    monkeypatch.setattr(peers, "measure_peer", lambda *arguments: fitted.append(arguments) or (len(fitted), 0.5))
+    monkeypatch.setattr(measuring, "measure", lambda *arguments: fitted.append(arguments) or Outcome(len(fitted), 0.5))
     X, y = np.zeros((4, 1)), np.arange(4)
     problems = [Problem("magic", X[:n], y[:n], X, y) for n in (3, 4)]
     plans = [Plan(), Plan(n_trees=500), Plan(seed=1), Plan(n_threads=2)]
     for _ in range(2):
-        memory = PeerMemory(tmp_path)
-        scores = [memory.measure("HistGradientBoosting", problem, plan)[0] for problem in problems for plan in plans]
-        assert scores == list(range(1, 9))
+        memory = FitMemory(tmp_path)
+        outcomes = [memory.measure("HistGradientBoosting", problem, plan) for problem in problems for plan in plans]
+        assert [outcome.test_score for outcome in outcomes] == list(range(1, 9))
     assert len(fitted) == 8
-    lines = (tmp_path / "peers.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (tmp_path / "fits.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["set"] for line in lines} == {"magic"}
 
 

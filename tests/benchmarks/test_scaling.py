@@ -11,10 +11,13 @@ import pytest
 pytest.importorskip("matplotlib", reason="the benchmarks draw with matplotlib")
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks import scaling, scaling_fit
-from benchmarks.pictures import save_picture
-from benchmarks.scaling import Fit, Outcome, Results
-from benchmarks.scaling_picture import STYLES, draw_scaling, find_slope, format_size
+from benchmarks.common.pictures import save_picture
+from benchmarks.contestants import CONTESTANTS, find_installed
+from benchmarks.scaling import __main__ as command
+from benchmarks.scaling import fits as scaling
+from benchmarks.scaling import tables, worker
+from benchmarks.scaling.fits import Fit, Outcome, Results
+from benchmarks.scaling.picture import STYLES, draw_scaling, find_slope, format_size
 
 needs_linux = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="asks Linux for the peak of memory")
 
@@ -32,7 +35,7 @@ def calls(monkeypatch):
 
     def run_fit(fit, cap):
         fits.append(fit)
-        seconds = fit.n_rows * fit.n_columns * (1e-4 if fit.method == "RandomForest" else 1e-7)
+        seconds = fit.n_rows * fit.n_columns * (1e-4 if fit.contestant == "RandomForest" else 1e-7)
         return Outcome(seconds, seconds, 1e3 * fit.n_rows, 0.75, cap=cap)
 
     monkeypatch.setattr(scaling, "run_fit", run_fit)
@@ -40,7 +43,7 @@ def calls(monkeypatch):
 
 
 def run_main(folder, *arguments):
-    return scaling.main(["--results", str(folder / "scaling.csv"), "--images", str(folder), *arguments])
+    return command.main(["--results", str(folder / "scaling.csv"), "--images", str(folder), *arguments])
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_scaling_skips_by_name_and_goes_on_where_it_stood(tmp_path, calls, capsy
     assert run_main(tmp_path, "--only", "MPBoost", "RandomForest") == 0
     assert "RandomForest, 1M rows: skipped: about 2000 s expected, the cap is 120 s" in capsys.readouterr().out
     # The forest's first two sizes on either axis are tried, for there is nothing to judge by.
-    assert [fit.method for fit in calls].count("RandomForest") == 4
+    assert [fit.contestant for fit in calls].count("RandomForest") == 4
     assert len(calls) == 8 + 4
     with (tmp_path / "scaling.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -81,7 +84,7 @@ def test_scaling_skips_by_name_and_goes_on_where_it_stood(tmp_path, calls, capsy
     for name in ("scaling_rows.png", "scaling_columns.svg"):
         assert (tmp_path / name).stat().st_size > 5000
 
-    monkeypatch.setattr(scaling, "save_picture", lambda *arguments: [])  # which takes a second
+    monkeypatch.setattr(tables, "save_picture", lambda *arguments: [])  # which takes a second
     calls.clear()
     assert run_main(tmp_path, "--only", "MPBoost") == 0
     assert calls == []
@@ -103,7 +106,7 @@ def test_scaling_keeps_what_was_measured_before_an_interrupt(tmp_path, calls, mo
         return run_fit(fit, cap)
 
     monkeypatch.setattr(scaling, "run_fit", interrupt)
-    monkeypatch.setattr(scaling, "save_picture", lambda *arguments: [])
+    monkeypatch.setattr(tables, "save_picture", lambda *arguments: [])
     with pytest.raises(KeyboardInterrupt):
         run_main(tmp_path, "--quick")
     monkeypatch.setattr(scaling, "run_fit", run_fit)
@@ -112,7 +115,7 @@ def test_scaling_keeps_what_was_measured_before_an_interrupt(tmp_path, calls, mo
 
 
 def test_scaling_tells_how_much_of_a_core_the_fits_had():
-    assert scaling.describe_share([Outcome(5.0, 10.0), GIVEN_UP]).endswith("the fits had 50 % of a core")
+    assert tables.describe_share([Outcome(5.0, 10.0), GIVEN_UP]).endswith("the fits had 50 % of a core")
 
 
 def test_results_are_told_apart_by_version(tmp_path):
@@ -150,19 +153,19 @@ def test_run_fit_ends_a_process_that_overruns():
 
 
 @needs_linux
-@pytest.mark.parametrize("method", ["MPBoost", "HistGradientBoosting"])
-def test_measure_learns_the_table(method, monkeypatch):
-    monkeypatch.setattr(scaling_fit, "N_TEST", 1000)
-    figures = scaling_fit.measure(method, 1000, 5, limit=100.0)
+@pytest.mark.parametrize("name", ["MPBoost", "HistGradientBoosting"])
+def test_measure_learns_the_table(name, monkeypatch):
+    monkeypatch.setattr(worker, "N_TEST", 1000)
+    figures = worker.measure(name, 1000, 5, limit=100.0)
     assert figures["accuracy"] > 0.65
     assert 0 < figures["seconds"] < 10
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
-def test_every_method_has_a_version_and_a_look_of_its_own():
-    assert scaling_fit.METHODS.keys() <= STYLES.keys()
+def test_every_contestant_has_a_version_and_a_look_of_its_own():
+    assert set(scaling.NAMES) <= STYLES.keys()
     assert all(len(set(looks)) == len(STYLES) for looks in list(zip(*STYLES.values(), strict=True))[:2])
-    assert all(scaling_fit.find_version(method)[0].isdigit() for method in scaling_fit.METHODS)
+    assert all(CONTESTANTS[name].version[0].isdigit() for name in find_installed(scaling.NAMES))
 
 
 @pytest.mark.parametrize(

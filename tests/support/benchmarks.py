@@ -1,12 +1,14 @@
 """What the tests of benchmarks share: what to skip without data, how to run one, and how to read its table."""
 
+import csv
 import os
 import subprocess
 import sys
 
 import pytest
 
-from benchmarks.data import PROJECT, data_folder
+from benchmarks.common.folders import PROJECT
+from benchmarks.data.files import data_folder
 
 
 def needs(name):
@@ -25,5 +27,11 @@ def run_benchmark(name, *arguments):
 
 
 def read_table(path):
-    """Read the cells of a Markdown table."""
-    return [line.strip("| ").split(" | ") for line in path.read_text(encoding="utf-8").splitlines()]
+    """Read the columns and the rows of a file of results, without the last ones: what it was measured with."""
+    from benchmarks.common.results import FACTS  # where used: it needs rich, without which tests are skipped
+
+    with path.open(newline="", encoding="utf-8") as file:
+        columns, *rows = csv.reader(file)
+    assert tuple(columns[-len(FACTS) :]) == FACTS
+    assert len(set(columns)) == len(columns)
+    return [line[: -len(FACTS)] for line in (columns, *rows)]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, validate_params
 
+from mpboost._compat import Interval, validate_params
 from mpboost.inspection.checks import check_model
 from mpboost.inspection.judgement import decode_targets, require_judgement
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.boosting.stop_reasons import StopReason
 from mpboost.inspection.judgement import Judgement
 from mpboost.reporting.table import ColumnFacts
 
@@ -44,13 +45,14 @@ def _warn(title: str, meaning: str, action: str, level: str = "warning") -> dict
 def _look_at_stop(model: Any) -> dict[str, str] | None:
     if model.stopping is None:
         return None
-    if model.stop_reason_ == "n_estimators reached":
+    reason = StopReason.recognise(model.stop_reason_)
+    if reason is StopReason.N_ESTIMATORS:
         return _warn(
             f"Training stopped at the cap of {model.n_estimators:,} iterations",
             "Its score was not known to have stopped growing: more iterations may make it better.",
             "Raise n_estimators; with warm_start=True a second fit goes on where the first one ended.",
         )
-    if not model.stop_reason_.startswith(("no better", "the ")):
+    if reason is not StopReason.RULE:
         return _warn(
             f"Training ended early: {model.stop_reason_}",
             "The score was not known to have stopped growing: more iterations may make it better.",

@@ -9,8 +9,7 @@ from datetime import datetime
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import Interval, validate_params
-
+from mpboost._compat import Interval, validate_params
 from mpboost._files import write_whole
 from mpboost.reporting.rendering import render
 from mpboost.reporting.summary import summarise

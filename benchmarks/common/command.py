@@ -1,0 +1,67 @@
+"""What the benchmarks have in common as commands."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.common.folders import RESULTS, TRIALS
+from benchmarks.common.measure import describe_machine
+from benchmarks.common.output import print_heading, print_line
+from benchmarks.data.files import DataNotFoundError
+
+Data = TypeVar("Data")
+#: Options that leave a run whole: where its files go, how many fits run at a time, and what has a file of its own.
+_HARMLESS = ("output", "memory", "jobs", "threads", "kind")
+
+
+def make_parser(description: str | None) -> argparse.ArgumentParser:
+    """Make a parser with the options that all have; the lines of the description stay as they are."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--quick", action="store_true", help="seconds, or some minutes: shows that it runs, measures little"
+    )
+    return parser
+
+
+def add_only(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
+    """Add the option that runs a part: some of these names; without it, all."""
+    parser.add_argument("--only", nargs="+", choices=list(names), metavar="NAME", help=f"some of: {'; '.join(names)}")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the folder of results."""
+    help_text = "folder for the results; by default benchmarks/results, or build/benchmarks for a quick or partial run"
+    parser.add_argument("--output", type=Path, help=help_text)
+
+
+def choose_output(parser: argparse.ArgumentParser, options: argparse.Namespace, benchmark: str) -> Path:
+    """Choose the folder of a benchmark's results: that of the option, or one by whether the run is whole.
+
+    A run that was told to be quick, or to leave something out, must not replace results that are published.
+    """
+    if options.output:
+        return Path(options.output)
+    chosen = {name: value for name, value in vars(options).items() if name not in _HARMLESS}
+    is_whole = all((value or None) == (parser.get_default(name) or None) for name, value in chosen.items())
+    return (RESULTS if is_whole else TRIALS) / benchmark
+
+
+def run_on(load: Callable[[], Data], measure: Callable[[Data], None]) -> int:
+    """Load data, say what the machine is, then measure; return the exit code."""
+    try:
+        data = load()
+    except DataNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print_machine()
+    measure(data)
+    return 0
+
+
+def print_machine() -> None:
+    """Say what the numbers are measured on."""
+    print_heading("Machine")
+    for line in describe_machine():
+        print_line(line)

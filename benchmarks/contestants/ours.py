@@ -1,0 +1,55 @@
+"""Ours: the estimators of mpboost."""
+
+from itertools import product
+from typing import Any
+
+from benchmarks.contestants.contestant import Contestant, Grid, Plan, Settings
+from mpboost import PAPER
+
+
+class MPBoost(Contestant):
+    """Our defaults, which find out by themselves how many trees they need."""
+
+    module, classifier, regressor = "mpboost", "MPBoostClassifier", "MPBoostRegressor"
+    plan_names = ("", "random_state", "n_jobs")
+    is_ours = True
+
+    def list_members(self, grid: Grid) -> list[Settings]:
+        return [{}]
+
+    def translate(self, settings: Settings) -> dict[str, Any]:
+        return {}
+
+
+class MPGradientBoosting(MPBoost):
+    """The defaults of our gradient boosting."""
+
+    classifier, regressor = "MPGradientBoostingClassifier", "MPGradientBoostingRegressor"
+
+    def limit_leaves(self, n_leaves: int) -> dict[str, Any]:
+        return {"max_leaf_nodes": n_leaves}
+
+    def count_leaves(self, model: Any) -> int:
+        return len(model._ensemble.forest.leaf_values)
+
+
+class Paper(MPBoost):
+    """Algorithms 1 and 2 with the paper's grid."""
+
+    def list_members(self, grid: Grid) -> list[Settings]:
+        members = product(grid.depths, grid.max_samples, grid.max_features, grid.momenta)
+        return [{"depth": depth, "n": n, "m": m, "mu": mu, "L": "logistic"} for depth, n, m, mu in members]
+
+    def translate(self, settings: Settings) -> dict[str, Any]:
+        return PAPER | {
+            "max_depth": settings["depth"],
+            "max_samples": settings["n"],
+            "max_features": settings["m"],
+            "feature_momentum": settings["mu"],
+            "weighting": settings["L"],
+        }
+
+    def make_member(self, settings: Settings, n_trees: int, seed: int) -> Any:
+        """Make the classifier: Algorithm 1 alone for so many trees, or both algorithms if there is no number."""
+        alone = {"stopping": None, "n_estimators": n_trees} if n_trees else {}
+        return self.make(Plan(seed=seed), **self.translate(settings) | alone)

@@ -1,0 +1,1 @@
+"""What benchmarks learn from: real data sets in a folder or from OpenML, and generated tables."""

@@ -1,0 +1,1 @@
+"""Gradient boosting beside that of others: the tables of docs/gradient.md."""

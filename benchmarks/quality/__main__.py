@@ -1,0 +1,32 @@
+"""Measure accuracy on the paper's case study, and its ablation: ``python -m benchmarks.quality [--quick]``.
+
+Other measurements of quality are commands of their own: ``python -m benchmarks.quality.tasks``, and likewise
+label_issues, tuning, calibration and categories.
+"""
+
+import sys
+
+from benchmarks.common.command import add_output, choose_output, make_parser, run_on
+from benchmarks.common.folders import TRIALS
+from benchmarks.data.problem import Problem
+from benchmarks.data.sets import load_case_study
+from benchmarks.quality.case_study import QUICK, Effort, show_ablation, show_accuracy, show_contestants
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = make_parser(__doc__)
+    add_output(parser)
+    options = parser.parse_args(arguments)
+    effort, folder = QUICK if options.quick else Effort(), choose_output(parser, options, "quality")
+
+    def measure(problem: Problem) -> None:
+        show_accuracy(problem, effort, folder)
+        show_contestants(problem, effort, folder)
+        # Figure 2a of the paper's figures is the picture that is shown; this one is for a look.
+        show_ablation(problem, effort, folder, options.output or TRIALS)
+
+    return run_on(load_case_study, measure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

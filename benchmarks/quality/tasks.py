@@ -1,0 +1,170 @@
+"""Many classes and regression beside scikit-learn: ``python -m benchmarks.quality.tasks [--only SET ...]``."""
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.common.command import add_only, add_output, choose_output, make_parser, run_on
+from benchmarks.common.output import print_heading, print_line
+from benchmarks.common.results import show_table
+from benchmarks.contestants import CONTESTANTS, Plan
+from benchmarks.contestants.measuring import Outcome, format_score, mean_of, measure
+from benchmarks.data.problem import Problem
+from benchmarks.data.sets import load_set, split
+
+#: How our classifier deals with many classes, and how our regressor weighs rows; the first is the default.
+WAYS = ("margin", "m2", "mh", "oc")
+WEIGHTINGS = ("linear", "square", "exponential", "threshold")
+COLUMNS = ("test", "out of patch", "out of patch - test", "learners", "seconds")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured: seeds, rows, the most trees where they are fewer than usual; and threads of all."""
+
+    n_seeds: int = 5
+    n_rows: int | None = None
+    n_trees: int | None = None
+    n_threads: int = 2
+
+
+#: One thread: where the machine is busy, two of them wait for each other for longer than a small fit takes.
+QUICK = Effort(n_seeds=1, n_rows=200, n_trees=20, n_threads=1)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A data set, what is asked of our defaults on it, and how often the slow contestants run."""
+
+    name: str
+    target: str
+    is_large: bool = False
+    slow: tuple[str, ...] = ()
+
+    def n_seeds(self, n_seeds: int, contestant: str = "") -> int:
+        """Tell how many seeds a contestant gets: one where it is slow."""
+        return 1 if self.is_large or contestant in self.slow else n_seeds
+
+
+CONTESTS = {
+    contest.name: contest
+    for contest in (
+        Contest("MNIST", ">= 97.0 %", is_large=True),
+        Contest("letter", ">= 95.5 %", slow=("HistGradientBoosting",)),
+        Contest("covertype", "within 60 s", is_large=True),
+        Contest("gas drift", ">= 99.2 %"),
+        Contest("dna", ">= 95 %"),
+        Contest("california housing", "AdaBoost + 0.05, forest - 0.02"),
+        Contest("bike sharing", "AdaBoost + 0.05, forest - 0.02"),
+        Contest("cpu act", "AdaBoost + 0.05, forest - 0.02"),
+    )
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = make_parser(__doc__)
+    add_only(parser, CONTESTS)
+    add_output(parser)
+    options = parser.parse_args(arguments)
+    effort, folder = QUICK if options.quick else Effort(), choose_output(parser, options, "quality")
+
+    def measure_all(arrays: Mapping[str, dict[str, NDArray[Any]]]) -> None:
+        print_line(
+            f"{effort.n_threads} threads each; defaults; means over seeds, which also split data without a split"
+        )
+        for name in arrays:
+            problems = [split(name, arrays[name], seed, effort.n_rows) for seed in range(effort.n_seeds)]
+            print_heading(_describe(CONTESTS[name], problems))
+            run = run_regression if problems[0].is_regression else run_classes
+            show(run(CONTESTS[name], problems, effort), problems[0], folder)
+
+    return run_on(lambda: {name: load_set(name) for name in options.only or CONTESTS}, measure_all)
+
+
+def run_classes(contest: Contest, problems: Sequence[Problem], effort: Effort) -> dict[str, list[Outcome]]:
+    """Fit our classifier in all its ways, then the others, and a forest for as long as our default took."""
+    runs = {}
+    for way in WAYS:
+        seeds = problems if way == WAYS[0] else problems[: contest.n_seeds(len(problems))]
+        runs[f"ours, {way}{' (default)' if way == WAYS[0] else ''}"] = fit_ours(seeds, effort, multiclass=way)
+    seconds = mean_of(next(iter(runs.values())), "seconds")
+    for name in ("RandomForest", "HistGradientBoosting", "AdaBoost"):
+        runs[name] = fit(name, problems[: contest.n_seeds(len(problems), name)], effort)
+    return {**runs, "RandomForest in our time": [grow_forest(problems[0], seconds, effort.n_threads)]}
+
+
+def run_regression(contest: Contest, problems: Sequence[Problem], effort: Effort) -> dict[str, list[Outcome]]:
+    """Fit our regressor with all its weightings, then the others."""
+    runs = {}
+    for weighting in WEIGHTINGS:
+        title = f"ours, {weighting}{' (default)' if weighting == WEIGHTINGS[0] else ''}"
+        runs[title] = fit_ours(problems, effort, weighting=weighting)
+    runs["ours, p uniform"] = fit_ours(problems, effort, adaptive_observations=False)
+    large = replace(effort, n_trees=effort.n_trees or 300)
+    runs[f"RandomForest ({large.n_trees} trees)"] = fit("RandomForest", problems, large)
+    return runs | {name: fit(name, problems, effort) for name in ("HistGradientBoosting", "AdaBoost")}
+
+
+def fit_ours(problems: Sequence[Problem], effort: Effort, **parameters: Any) -> list[Outcome]:
+    """Fit ours to the problem of each seed."""
+    fewer = {"n_estimators": effort.n_trees} if effort.n_trees else {}
+    return fit("MPBoost", problems, effort, **parameters | fewer)
+
+
+def fit(name: str, problems: Sequence[Problem], effort: Effort, **parameters: Any) -> list[Outcome]:
+    """Fit a contestant to the problem of each seed."""
+    plans = [Plan(effort.n_trees, seed, effort.n_threads) for seed in range(len(problems))]
+    return [measure(name, problem, plan, **parameters) for problem, plan in zip(problems, plans, strict=True)]
+
+
+def grow_forest(problem: Problem, seconds: float, n_threads: int) -> Outcome:
+    """Grow a forest, a tree for each thread at a time, for as long as ours took."""
+    forest = CONTESTANTS["RandomForest"].make(Plan(n_threads, n_threads=n_threads), warm_start=True)
+    start = time.perf_counter()
+    while True:
+        forest.fit(problem.X_train, problem.y_train)
+        elapsed = time.perf_counter() - start
+        if elapsed >= seconds:
+            score = 100.0 * float(forest.score(problem.X_test, problem.y_test))
+            return Outcome(score, elapsed, n_learners=forest.n_estimators)
+        forest.n_estimators += n_threads
+
+
+def show(runs: Mapping[str, list[Outcome]], problem: Problem, folder: Path) -> None:
+    """Show a line for each contestant: accuracies in percent, or R^2."""
+    scale, digits = (0.01, 4) if problem.is_regression else (1.0, 2)
+
+    def mean(outcomes: list[Outcome], figure: str, scale: float, digits: int) -> str:
+        number = scale * mean_of(outcomes, figure)
+        return "" if np.isnan(number) else f"{number:.{digits}f}"
+
+    lines = [
+        [
+            title,
+            format_score(outcomes, scale=scale, digits=digits),
+            *(mean(outcomes, figure, scale, digits) for figure in ("oop_score", "optimism")),
+            mean(outcomes, "n_learners", 1.0, 0),
+            mean(outcomes, "seconds", 1.0, 2),
+        ]
+        for title, outcomes in runs.items()
+    ]
+    unit = "R^2" if problem.is_regression else "%"
+    columns = ["contestant", f"{COLUMNS[0]} {unit}", *COLUMNS[1:]]
+    show_table(folder / f"tasks_{problem.name.lower().replace(' ', '_')}.csv", columns, lines)
+
+
+def _describe(contest: Contest, problems: Sequence[Problem]) -> str:
+    problem = problems[0]
+    shape = f"{len(problem.y_train)} + {len(problem.y_test)} rows, {problem.X_train.shape[1]} features"
+    classes = "" if problem.is_regression else f", {len(np.unique(problem.y_train))} classes"
+    return f"{contest.name} ({shape}{classes}; asked: {contest.target}), {len(problems)} seeds"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Speed and memory: an iteration and its steps, a tree, kernels, sparse matrices, the progress bar."""
