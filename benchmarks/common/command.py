@@ -16,12 +16,17 @@ Data = TypeVar("Data")
 _HARMLESS = ("output", "memory", "jobs", "threads", "kind")
 
 
-def make_parser(description: str | None) -> argparse.ArgumentParser:
-    """Make a parser with the options that all have; the lines of the description stay as they are."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--quick", action="store_true", help="seconds, or some minutes: shows that it runs, measures little"
+def make_parser(description: str | None, *, has_quick: bool = True) -> argparse.ArgumentParser:
+    """Make a parser with the option that nearly all have; the lines of the description stay as they are."""
+    module = getattr(sys.modules["__main__"], "__spec__", None)
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {module.name.removesuffix('.__main__')}" if module else None,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    if has_quick:
+        help_text = "seconds, or some minutes: shows that it runs, measures little"
+        parser.add_argument("--quick", action="store_true", help=help_text)
     return parser
 
 
