@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-lowest lint types fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,9 +38,16 @@ $(VENV)/demo.stamp: $(SOURCES) $(VENV)/tools.stamp
 demo: $(VENV)/demo.stamp  ## Train on digits by the command line, draw pictures, make a report.
 	$(BIN)/python examples/demo.py
 
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 test: lint types  ## Lint, check types, run all tests: what CI runs.
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+	$(PYTEST)
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mpboost
+
+test-fast: $(VENV)/package.stamp  ## Run the tests that are not marked slow: for every few edits.
+	$(PYTEST) -m "not slow"
+
+coverage: $(VENV)/package.stamp  ## Run all tests and list the lines that none reaches; fail if there are too many.
+	$(PYTEST) --cov
 
 # The oldest versions that the package says it runs with; some frame libraries must be old for numpy to be.
 LOWEST := numpy==1.25.* scipy==1.11.* scikit-learn==1.6.0 narwhals==2.0.1 joblib==1.2.* rich==13.0.* \
@@ -56,9 +63,20 @@ test-lowest:  ## Run the tests with the oldest supported libraries; count scikit
 	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/%.py)
 	.venv-lowest/bin/python -m tests.support.battery.count
 
-lint: $(VENV)/package.stamp  ## Check style.
+NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
+lint: $(VENV)/package.stamp  ## Check style and spelling.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	@$(BIN)/clang-format --dry-run -Werror $(NATIVE_FILES)
+
+format: $(VENV)/package.stamp  ## Correct what can be corrected of style.
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+	@$(BIN)/clang-format -i $(NATIVE_FILES)
+
+hooks: $(VENV)/package.stamp  ## Let git check style, spelling and types before each commit.
+	$(BIN)/pre-commit install
 
 types: $(VENV)/package.stamp  ## Check types of the installed package.
 	$(BIN)/mypy -p mpboost
@@ -116,19 +134,42 @@ fingerprints: $(VENV)/package.stamp  ## Print a hash of each of many models: equ
 SANITIZED := build/sanitize
 sanitize: $(VENV)/package.stamp  ## Run the kernel tests under ASan and UBSan.
 	$(PIP) install --no-build-isolation --no-deps --upgrade --target $(SANITIZED)/site \
-	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=ON .
+	  -C build-dir=$(SANITIZED)/cmake -C cmake.define.MPBOOST_SANITIZE=address .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=$(SANITIZED)/site $(BIN)/python -m pytest -q -s tests/native
 
 # The engine alone, without Python, whose own threads the sanitizer cannot follow.
-THREAD_STRESS := build/thread-stress
-sanitize-threads: $(SOURCES) tests/native/thread_stress.cpp  ## Run all threaded kernels under the thread sanitizer.
-	@mkdir -p $(THREAD_STRESS)
-	$(CXX) -std=c++20 -O1 -g -fsanitize=thread -ffp-contract=off -Wno-psabi -Inative/include -Inative/src \
-	  $(filter-out native/src/kernels_avx2.cpp,$(wildcard native/src/*.cpp)) tests/native/thread_stress.cpp \
-	  -pthread -o $(THREAD_STRESS)/run
-	$(THREAD_STRESS)/run
+sanitize-threads: $(VENV)/tools.stamp  ## Run all threaded kernels under the thread sanitizer.
+	$(BIN)/cmake --preset tsan
+	$(BIN)/cmake --build --preset tsan
+	build/presets/tsan/thread_stress
+
+# The kernel tests against a build with Clang; GCC builds everything else.
+CLANG ?= clang++
+CLANG_BUILT := build/clang
+clang: $(VENV)/package.stamp  ## Build with Clang, warnings as errors, and run the kernel tests (CLANG=clang++-19).
+	$(PIP) install --no-build-isolation --no-deps --upgrade --target $(CLANG_BUILT)/site \
+	  -C build-dir=$(CLANG_BUILT)/cmake -C cmake.define.MPBOOST_DEV=ON -C cmake.define.CMAKE_CXX_COMPILER=$(CLANG) .
+	PYTHONPATH=$(CLANG_BUILT)/site $(BIN)/python -m pytest -q tests/native
+
+$(VENV)/tidy.stamp: $(VENV)/tools.stamp
+	$(PIP) install "clang-tidy==23.1.*"  # every version checks more
+	@touch $@
+
+tidy: $(VENV)/tidy.stamp  ## Look for the usual mistakes in the C++ code.
+	$(BIN)/cmake --preset dev
+	printf '%s\n' $(filter native/%.cpp,$(NATIVE_FILES)) | \
+	  xargs -P $$(nproc) -n 4 $(BIN)/clang-tidy -p build/presets/dev --quiet
+
+# The wheel is built from the source distribution, so both are tried.
+WHEEL_TRY := build/wheel-try
+wheel: $(VENV)/package.stamp  ## Build dist/*.tar.gz and a wheel; install the wheel into a fresh environment and import it.
+	rm -rf dist $(WHEEL_TRY)
+	$(BIN)/python -m build
+	$(PYTHON) -m venv $(WHEEL_TRY)
+	$(WHEEL_TRY)/bin/pip --disable-pip-version-check --quiet install dist/mpboost-*.whl
+	$(WHEEL_TRY)/bin/python -c 'import mpboost; print("mpboost", mpboost.__version__, "can be imported")'
 
 clean:  ## Remove all that was built, the environment included.
-	rm -rf $(VENV) .venv-lowest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

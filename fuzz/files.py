@@ -19,6 +19,7 @@ from sklearn.base import is_regressor
 import mpboost
 from fuzz.mutations import mutate
 from fuzz.pool import measure, run_command
+from mpboost.inspection.judgement import compute_probabilities, judge
 
 MAX_SECONDS = 1.0
 #: Bytes of memory that loading may take: so many per byte of the file, and so many besides.
@@ -94,13 +95,17 @@ def run_case(case: int) -> tuple[str, str]:
 
 
 def use(model: Any, path: Path) -> None:
-    """Predict, save the model again, and compare."""
+    """Predict, judge the training rows, save the model again, and compare."""
     X = np.random.default_rng(0).normal(size=(150, model.n_features_in_))
     model.set_params(n_jobs=1)  # any integer is a valid number of jobs until it is used
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # X has no names
         outputs = predict(model, X)
         *_, last = model.staged_predict(X)
+        if judgement := judge(model):
+            given = compute_probabilities(model, judgement)[1] if hasattr(model, "classes_") else judgement.given
+            if not (np.isfinite(given).all() and np.isfinite(judgement.predicted).all()):
+                raise AssertionError("a model judges rows by what is no number")
         mpboost.save_model(model, path)
         again = predict(mpboost.load_model(path), X)
     if [each.tobytes() for each in outputs] != [each.tobytes() for each in again]:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from mpboost import Callback, _native
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 
 Result = TypeVar("Result")
 
@@ -41,13 +41,13 @@ class StepClock(LoopClock):
     def on_fit_begin(self, run: BoostingRun) -> None:
         """Wrap, then start."""
         self._spent.clear()
-        learner: Any = run.learner
+        learner: Any = run.parts.learner
         learner._grower = SimpleNamespace(grow=self._timed("grow", learner._grower.grow))
         self._wrap(learner, "train", "train")
-        self._wrap(run.observation_sampler, "sample", "draw rows")
-        self._wrap(run.feature_sampler, "sample", "draw features")
-        self._wrap(run.task, "update", "update outputs, p, scores")
-        self._wrap(run.feature_sampler, "update", "update q")
+        self._wrap(run.parts.observation_sampler, "sample", "draw rows")
+        self._wrap(run.parts.feature_sampler, "sample", "draw features")
+        self._wrap(run.parts.task, "update", "update outputs, p, scores")
+        self._wrap(run.parts.feature_sampler, "update", "update q")
         super().on_fit_begin(run)
 
     @property

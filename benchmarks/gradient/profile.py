@@ -18,7 +18,7 @@ from benchmarks.common.results import ResultTable
 from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_set, split
 from mpboost import MPGradientBoostingClassifier, _native
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 
 PROFILED_SET = "covertype, 1 or not"
 #: Bytes of an array that no cache holds.
@@ -90,7 +90,7 @@ class EngineClock(LoopClock):
         self.spent, self.n_iterations = dict(self._spent_so_far), run.iteration
         self.workload.n_drawn /= run.iteration
         self.workload.n_features /= run.iteration
-        ensemble: Any = run.ensemble
+        ensemble: Any = run.parts.ensemble
         used = [len(ensemble.forest.tree(k).features) for k in range(run.iteration)]
         self.workload.n_used_features = float(np.mean(used))
 

@@ -16,7 +16,7 @@ from benchmarks.contestants.measuring import measure
 from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_set, split
 from mpboost import Callback
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 
 #: The largest share of LightGBM's time that is asked for.
 SHARES = {

@@ -15,7 +15,7 @@ from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
 from benchmarks.data.made_up import make_table
 from mpboost import MPBoostClassifier, ProgressBar
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 
 
 class CountingBar(ProgressBar):

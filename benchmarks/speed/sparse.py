@@ -15,7 +15,7 @@ from benchmarks.common.measure import measure_growth
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
 from mpboost import MPBoostClassifier
-from mpboost.sampling.observations import find_patch_features
+from mpboost.sampling.sizes import count_patch_features
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def measure(kind: str, n_rows: int, n_columns: int, n_iterations: int) -> Measur
     return Measured(
         n_stored=X.nnz,
         data=X.data.nbytes + X.indices.nbytes + X.indptr.nbytes,
-        drawn=n_rows * find_patch_features("auto", n_columns),
+        drawn=n_rows * count_patch_features("auto", n_columns),
         fit=measure_growth(lambda: model.fit(X, y)),
         predict=measure_growth(lambda: model.predict(X)),
         oop_score=model.oop_score_,

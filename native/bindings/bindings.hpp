@@ -1,10 +1,11 @@
-// What the bindings share: array types, and checks that keep a wrong call from touching foreign memory.
+// What the bindings share: array types, and checks that keep a wrong call from touching memory that is not ours.
 #pragma once
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -44,12 +45,21 @@ inline void check_indices(const Vector<const std::int64_t>& indices, std::int64_
   for (const std::int64_t i : as_span(indices)) check(0 <= i && i < limit, message);
 }
 
+// Python's handle of a vector, which is freed with it.
+template <class T>
+nb::capsule own(std::vector<T>&& values) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  nb::capsule owner(owned.get(),
+                    [](void* p) noexcept { std::default_delete<std::vector<T>>{}(static_cast<std::vector<T>*>(p)); });
+  static_cast<void>(owned.release());  // the capsule has it now
+  return owner;
+}
+
 // A numpy array that owns what was a vector, of a shape with as many entries.
 template <class T, std::size_t n_dimensions>
 auto to_numpy(std::vector<T>&& values, const std::size_t (&shape)[n_dimensions]) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<n_dimensions>>(owned->data(), n_dimensions, shape, owner);
+  T* data = values.data();  // stays where it is when the vector moves
+  return nb::ndarray<nb::numpy, T, nb::ndim<n_dimensions>>(data, n_dimensions, shape, own(std::move(values)));
 }
 
 template <class T>

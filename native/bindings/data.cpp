@@ -9,13 +9,13 @@ namespace {
 using Array1d = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
 using Array2d = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
 
-Dtype find_dtype(nb::dlpack::dtype dtype) {
+Dtype look_up_dtype(nb::dlpack::dtype dtype) {
   const std::pair<nb::dlpack::dtype, Dtype> known[] = {
-      {nb::dtype<bool>(), Dtype::boolean},          {nb::dtype<std::int8_t>(), Dtype::int8},
-      {nb::dtype<std::int16_t>(), Dtype::int16},    {nb::dtype<std::int32_t>(), Dtype::int32},
-      {nb::dtype<std::int64_t>(), Dtype::int64},    {nb::dtype<std::uint8_t>(), Dtype::uint8},
-      {nb::dtype<std::uint16_t>(), Dtype::uint16},  {nb::dtype<std::uint32_t>(), Dtype::uint32},
-      {nb::dtype<std::uint64_t>(), Dtype::uint64},  {nb::dtype<float>(), Dtype::float32},
+      {nb::dtype<bool>(), Dtype::boolean},         {nb::dtype<std::int8_t>(), Dtype::int8},
+      {nb::dtype<std::int16_t>(), Dtype::int16},   {nb::dtype<std::int32_t>(), Dtype::int32},
+      {nb::dtype<std::int64_t>(), Dtype::int64},   {nb::dtype<std::uint8_t>(), Dtype::uint8},
+      {nb::dtype<std::uint16_t>(), Dtype::uint16}, {nb::dtype<std::uint32_t>(), Dtype::uint32},
+      {nb::dtype<std::uint64_t>(), Dtype::uint64}, {nb::dtype<float>(), Dtype::float32},
       {nb::dtype<double>(), Dtype::float64},
   };
   for (const auto& [candidate, ours] : known)
@@ -26,7 +26,7 @@ Dtype find_dtype(nb::dlpack::dtype dtype) {
 TableView as_table(const Array2d& array) {
   const auto item = static_cast<std::int64_t>(array.itemsize());
   return {array.data(),
-          find_dtype(array.dtype()),
+          look_up_dtype(array.dtype()),
           static_cast<std::int64_t>(array.shape(0)),
           static_cast<std::int64_t>(array.shape(1)),
           array.stride(0) * item,
@@ -36,7 +36,7 @@ TableView as_table(const Array2d& array) {
 TableView as_column(const Array1d& array) {
   const auto item = static_cast<std::int64_t>(array.itemsize());
   const auto n = static_cast<std::int64_t>(array.shape(0));
-  return {array.data(), find_dtype(array.dtype()), n, 1, array.stride(0) * item, 0};
+  return {array.data(), look_up_dtype(array.dtype()), n, 1, array.stride(0) * item, 0};
 }
 
 SparseView as_sparse(const Vector<const std::int64_t>& indptr, const Array1d& indices, const Array1d& data,
@@ -90,12 +90,14 @@ void bind_columns(nb::module_& module) {
       .def_prop_ro("n_rows", &SparseColumns::n_rows)
       .def_prop_ro("n_columns", &SparseColumns::n_columns)
       .def_prop_ro("n_stored", [](const SparseColumns& columns) { return columns.codes().size(); })
-      .def_prop_ro("indptr", [](const SparseColumns& columns) { return view(columns.offsets()); },
-                   nb::rv_policy::reference_internal, "Entries of column j are at [indptr[j], indptr[j + 1]).")
-      .def_prop_ro("rows", [](const SparseColumns& columns) { return view(columns.rows()); },
-                   nb::rv_policy::reference_internal)
-      .def_prop_ro("codes", [](const SparseColumns& columns) { return view(columns.codes()); },
-                   nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "indptr", [](const SparseColumns& columns) { return view(columns.offsets()); },
+          nb::rv_policy::reference_internal, "Entries of column j are at [indptr[j], indptr[j + 1]).")
+      .def_prop_ro(
+          "rows", [](const SparseColumns& columns) { return view(columns.rows()); }, nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "codes", [](const SparseColumns& columns) { return view(columns.codes()); },
+          nb::rv_policy::reference_internal)
       .def(
           "equals",
           [](const SparseColumns& columns, const SparseColumns& other) {
@@ -141,19 +143,21 @@ void bind_data(nb::module_& module) {
           },
           nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("n_rows"), nb::arg("max_bins"),
           nb::arg("seed"), nb::arg("threads"), "The same bins as from the dense table.")
-      .def("__init__",
-           [](BinMapper* self, Vector<const double> edges, Vector<const std::int64_t> offsets) {
-             const auto e = as_span(edges);
-             const auto o = as_span(offsets);
-             new (self) BinMapper({e.begin(), e.end()}, {o.begin(), o.end()});
-           },
-           nb::arg("edges"), nb::arg("offsets"))
+      .def(
+          "__init__",
+          [](BinMapper* self, Vector<const double> edges, Vector<const std::int64_t> offsets) {
+            const auto e = as_span(edges);
+            const auto o = as_span(offsets);
+            new (self) BinMapper({e.begin(), e.end()}, {o.begin(), o.end()});
+          },
+          nb::arg("edges"), nb::arg("offsets"))
       .def_prop_ro("n_features", &BinMapper::n_features)
-      .def_prop_ro("edges", [](const BinMapper& mapper) { return to_numpy(std::vector<double>(mapper.edges())); },
-                   nb::rv_policy::automatic)
-      .def_prop_ro("offsets",
-                   [](const BinMapper& mapper) { return to_numpy(std::vector<std::int64_t>(mapper.offsets())); },
-                   nb::rv_policy::automatic)
+      .def_prop_ro(
+          "edges", [](const BinMapper& mapper) { return to_numpy(std::vector<double>(mapper.edges())); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "offsets", [](const BinMapper& mapper) { return to_numpy(std::vector<std::int64_t>(mapper.offsets())); },
+          nb::rv_policy::automatic)
       .def(
           "transform",
           [](const BinMapper& mapper, const Array2d& table, Threads& threads) {

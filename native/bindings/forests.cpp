@@ -15,20 +15,22 @@ void check_trees(const Forest& forest, std::int64_t begin, std::int64_t end, con
 void bind_forests(nb::module_& module) {
   nb::class_<Forest>(module, "Forest", "The trees of an ensemble.")
       .def(nb::init<>())
-      .def("__init__",
-           [](Forest* self, Vector<const std::uint8_t> splits, LeafValues<const double> leaf_values,
-              Vector<const std::int64_t> split_offsets, Vector<const std::uint8_t> category_sets,
-              std::int64_t n_features) {
-             const auto offsets = as_span(split_offsets);
-             new (self) Forest(records_from_numpy<Split>(splits), values_from_numpy(leaf_values),
-                               {offsets.begin(), offsets.end()}, records_from_numpy<CategorySet>(category_sets),
-                               n_features, count_outputs(leaf_values));
-           },
-           nb::arg("splits"), nb::arg("leaf_values"), nb::arg("split_offsets"), nb::arg("category_sets"),
-           nb::arg("n_features"), "Leaf values have a row for each leaf where there are more outputs than one.")
+      .def(
+          "__init__",
+          [](Forest* self, Vector<const std::uint8_t> splits, LeafValues<const double> leaf_values,
+             Vector<const std::int64_t> split_offsets, Vector<const std::uint8_t> category_sets,
+             std::int64_t n_features) {
+            const auto offsets = as_span(split_offsets);
+            new (self) Forest(records_from_numpy<Split>(splits), values_from_numpy(leaf_values),
+                              {offsets.begin(), offsets.end()}, records_from_numpy<CategorySet>(category_sets),
+                              n_features, count_outputs(leaf_values));
+          },
+          nb::arg("splits"), nb::arg("leaf_values"), nb::arg("split_offsets"), nb::arg("category_sets"),
+          nb::arg("n_features"), "Leaf values have a row for each leaf where there are more outputs than one.")
       .def("__len__", &Forest::size)
       .def_prop_ro("n_outputs", &Forest::n_outputs)
-      .def("append", [](Forest& forest, const Tree& tree) { forest.append(tree); }, nb::arg("tree"))
+      .def(
+          "append", [](Forest& forest, const Tree& tree) { forest.append(tree); }, nb::arg("tree"))
       .def(
           "first",
           [](const Forest& forest, std::int64_t n_trees) {
@@ -47,8 +49,9 @@ void bind_forests(nb::module_& module) {
                         view.n_outputs};
           },
           nb::arg("index"))
-      .def_prop_ro("features", [](const Forest& forest) { return to_numpy(used_features(forest.splits())); }, nb::rv_policy::automatic,
-                   "The features that the trees use, ascending.")
+      .def_prop_ro(
+          "features", [](const Forest& forest) { return to_numpy(used_features(forest.splits())); },
+          nb::rv_policy::automatic, "The features that the trees use, ascending.")
       .def(
           "narrow",
           [](const Forest& forest) {
@@ -57,11 +60,19 @@ void bind_forests(nb::module_& module) {
                           n_features, forest.n_outputs());
           },
           "The same trees over columns that hold just the features that they use.")
-      .def_prop_ro("splits", [](const Forest& forest) { return bytes_to_numpy<Split>(forest.splits()); }, nb::rv_policy::automatic)
-      .def_prop_ro("category_sets", [](const Forest& forest) { return bytes_to_numpy<CategorySet>(forest.category_sets()); }, nb::rv_policy::automatic)
-      .def_prop_ro("leaf_values", [](const Forest& forest) { return values_to_numpy(forest.leaf_values(), forest.n_outputs()); }, nb::rv_policy::automatic)
-      .def_prop_ro("split_offsets",
-                   [](const Forest& forest) { return to_numpy(std::vector<std::int64_t>(forest.split_offsets())); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "splits", [](const Forest& forest) { return bytes_to_numpy<Split>(forest.splits()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "category_sets", [](const Forest& forest) { return bytes_to_numpy<CategorySet>(forest.category_sets()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "leaf_values", [](const Forest& forest) { return values_to_numpy(forest.leaf_values(), forest.n_outputs()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "split_offsets",
+          [](const Forest& forest) { return to_numpy(std::vector<std::int64_t>(forest.split_offsets())); },
+          nb::rv_policy::automatic)
       .def(
           "add_votes",
           [](const Forest& forest, const BinnedColumns& columns, std::int64_t begin, std::int64_t end,
@@ -81,7 +92,8 @@ void bind_forests(nb::module_& module) {
             const auto n_classes = static_cast<std::int64_t>(total.shape(1));
             check_trees(forest, begin, end, columns);
             check_shape(total, columns.n_rows(), n_classes, "the output must have one entry per row");
-            for (std::int64_t t = begin; t < end; ++t) check_classes(forest.tree(t), std::min<std::int64_t>(n_classes, 65'536));
+            for (std::int64_t t = begin; t < end; ++t)
+              check_classes(forest.tree(t), std::min<std::int64_t>(n_classes, 65'536));
             nb::gil_scoped_release release;
             forest.add_class_votes(columns, begin, end, n_classes, total.data(), threads);
           },

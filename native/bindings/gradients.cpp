@@ -1,5 +1,3 @@
-#include "mpboost/gradients.hpp"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -10,6 +8,9 @@
 #include <string>
 
 #include "bindings.hpp"
+#include "mpboost/gradient_draw.hpp"
+#include "mpboost/leaf_sums.hpp"
+#include "mpboost/losses.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -53,20 +54,28 @@ LossRows<Label> as_rows(const Rows<float>& raw, const Optional<std::uint16_t>& l
   for (const Rows<float>* rows : {&gradients, &hessians})
     check(count_outputs(*rows, n_rows) == n_outputs, "gradients and hessians must have the shape of the outputs");
   check(leaves.has_value() == values.has_value(), "leaves and values come together");
-  if (leaves) {
+  if (leaves && values) {
     check(values->ndim() >= 1, "values must have one entry per leaf");
     const auto n_leaves = static_cast<std::int64_t>(values->shape(0));
     check(count_outputs(*values, n_leaves) == n_outputs, "values must have one entry per leaf and output");
     check_size(*leaves, n_rows, one_per_row);
     check_below(*leaves, n_leaves, "there is a leaf without value");
   }
-  return {n_rows, n_outputs, raw.data(), leaves ? leaves->data() : nullptr, values ? values->data() : nullptr,
-          labels.data(), data_of(weights, n_rows), gradients.data(), hessians.data()};
+  return {n_rows,
+          n_outputs,
+          raw.data(),
+          leaves ? leaves->data() : nullptr,
+          values ? values->data() : nullptr,
+          labels.data(),
+          data_of(weights, n_rows),
+          gradients.data(),
+          hessians.data()};
 }
 
 void check_parameter(ValueLoss loss, double parameter) {
   if (loss == ValueLoss::quantile) check(0 <= parameter && parameter <= 1, "the quantile must be between 0 and 1");
-  if (loss == ValueLoss::huber) check(parameter > 0 && std::isfinite(parameter), "the parameter of huber must be positive");
+  if (loss == ValueLoss::huber)
+    check(parameter > 0 && std::isfinite(parameter), "the parameter of huber must be positive");
 }
 
 // A step: its labels, what it needs besides, and how it is called.
@@ -86,15 +95,15 @@ void bind_step(nb::module_& module, const char* name, const char* doc, Step step
 }
 
 void bind_steps(nb::module_& module) {
-  bind_step<std::int8_t>(
-      module, "step_log_loss",
-      "Add values[leaves], where given, to the outputs, and write the derivatives of the log-loss for labels of -1 and +1; "
-      "return the weight of the rows whose output has the right sign: 0 stands for +1.",
-      [](const auto&, const LossRows<std::int8_t>& rows, Threads& threads) {
-        check(rows.n_outputs == 1, "there must be one output per row");
-        nb::gil_scoped_release release;
-        return step_log_loss(rows, threads);
-      });
+  bind_step<std::int8_t>(module, "step_log_loss",
+                         "Add values[leaves], where given, to the outputs, and write the derivatives of the log-loss "
+                         "for labels of -1 and +1; return the weight of the rows whose output has the right sign: 0 "
+                         "stands for +1.",
+                         [](const auto&, const LossRows<std::int8_t>& rows, Threads& threads) {
+                           check(rows.n_outputs == 1, "there must be one output per row");
+                           nb::gil_scoped_release release;
+                           return step_log_loss(rows, threads);
+                         });
 
   bind_step<std::uint16_t>(
       module, "step_softmax",
@@ -107,8 +116,8 @@ void bind_steps(nb::module_& module) {
 
   bind_step<float, const std::string&, double>(
       module, "step_values",
-      "As step_log_loss, for labels that are numbers; returns the weighted sum of squared errors. The loss is 'squared', "
-      "'absolute', 'quantile', 'huber', or, with F for the logarithm of the mean, 'poisson' or 'gamma'.",
+      "As step_log_loss, for labels that are numbers; returns the weighted sum of squared errors. The loss is "
+      "'squared', 'absolute', 'quantile', 'huber', or, with F for the logarithm of the mean, 'poisson' or 'gamma'.",
       [](const std::string& name, double parameter, const auto&, LossRows<float> rows, Threads& threads) {
         static const std::map<std::string, ValueLoss> losses{
             {"squared", ValueLoss::squared}, {"absolute", ValueLoss::absolute}, {"quantile", ValueLoss::quantile},
@@ -131,7 +140,8 @@ void bind_leaves(nb::module_& module) {
          Vector<std::uint16_t> leaves, Threads& threads) {
         const std::size_t n_leaves = tree.n_leaves();
         check(n_leaves <= max_numbered_leaves, "the tree has more than 65536 leaves");
-        for (const Split& split : tree.splits) check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
+        for (const Split& split : tree.splits)
+          check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
         const std::int64_t n_outputs = count_outputs(gradients, columns.n_rows());
         check(count_outputs(hessians, columns.n_rows()) == n_outputs, "gradients and hessians must have one shape");
         check_size(leaves, columns.n_rows(), one_per_row);
@@ -148,19 +158,22 @@ void bind_leaves(nb::module_& module) {
 
   module.def(
       "sum_rows",
-      [](Vector<const std::int64_t> rows, std::optional<Vector<const double>> weights, Vector<const std::uint16_t> leaves,
-         Rows<const float> gradients, Rows<const float> hessians, std::int64_t n_leaves) {
+      [](Vector<const std::int64_t> rows, std::optional<Vector<const double>> weights,
+         Vector<const std::uint16_t> leaves, Rows<const float> gradients, Rows<const float> hessians,
+         std::int64_t n_leaves) {
         const auto n_rows = static_cast<std::int64_t>(leaves.size());
         const std::int64_t n_outputs = count_outputs(gradients, n_rows);
         check(count_outputs(hessians, n_rows) == n_outputs, "gradients and hessians must have one shape");
         check_indices(rows, n_rows, "there is no such row");
-        for (const std::int64_t row : as_span(rows)) check(leaves.data()[row] < n_leaves, "there is a leaf that does not exist");
+        for (const std::int64_t row : as_span(rows))
+          check(leaves.data()[row] < n_leaves, "there is a leaf that does not exist");
         const double* weight = data_of(weights, static_cast<std::int64_t>(rows.size()));
-        return to_numpy(sum_rows(as_span(rows), weight, leaves.data(), gradients.data(), hessians.data(), n_outputs, n_leaves),
-                        {static_cast<std::size_t>(n_leaves), static_cast<std::size_t>(n_outputs), 2});
+        return to_numpy(
+            sum_rows(as_span(rows), weight, leaves.data(), gradients.data(), hessians.data(), n_outputs, n_leaves),
+            {static_cast<std::size_t>(n_leaves), static_cast<std::size_t>(n_outputs), 2});
       },
-      nb::arg("rows"), nb::arg("weights").noconvert().none(), nb::arg("leaves").noconvert(), nb::arg("gradients").noconvert(),
-      nb::arg("hessians").noconvert(), nb::arg("n_leaves"),
+      nb::arg("rows"), nb::arg("weights").noconvert().none(), nb::arg("leaves").noconvert(),
+      nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("n_leaves"),
       "The sums of gradients and hessians, times weights, of some rows: (n_leaves, n_outputs, 2).");
 
   module.def(
@@ -202,18 +215,20 @@ void bind_draw(nb::module_& module) {
         GradientDraw draw;
         {
           nb::gil_scoped_release release;
-          draw = draw_by_gradient(rows, weight, exploration, n_drawn, Stream(seed, iteration, Purpose::observations), threads);
+          draw = draw_by_gradient(rows, weight, exploration, n_drawn, Stream(seed, iteration, Purpose::observations),
+                                  threads);
         }
         return nb::make_tuple(to_numpy(std::move(draw.rows)), to_numpy(std::move(draw.weights)));
       },
-      nb::sig("def draw_by_gradient(gradients: numpy.typing.NDArray[numpy.float32], hessians: numpy.typing.NDArray[numpy.float32], "
-              "weights: numpy.typing.NDArray[numpy.float32] | None, smoothing: float, exploration: float, n_drawn: int, "
-              "seed: int, iteration: int, threads: Threads) -> "
+      nb::sig("def draw_by_gradient(gradients: numpy.typing.NDArray[numpy.float32], hessians: "
+              "numpy.typing.NDArray[numpy.float32], weights: numpy.typing.NDArray[numpy.float32] | None, smoothing: "
+              "float, exploration: float, n_drawn: int, seed: int, iteration: int, threads: Threads) -> "
               "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]"),
       nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("weights").noconvert().none(),
-      nb::arg("smoothing"), nb::arg("exploration"), nb::arg("n_drawn"), nb::arg("seed"), nb::arg("iteration"), nb::arg("threads"),
-      "Draw rows by the sizes of their gradients, one for each of n_drawn equal parts of their sum; return them, ascending, "
-      "with the weights that make sums over them unbiased.");
+      nb::arg("smoothing"), nb::arg("exploration"), nb::arg("n_drawn"), nb::arg("seed"), nb::arg("iteration"),
+      nb::arg("threads"),
+      "Draw rows by the sizes of their gradients, one for each of n_drawn equal parts of their sum; return them, "
+      "ascending, with the weights that make sums over them unbiased.");
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ void bind_votes(nb::module_& module) {
       nb::arg("in_patch").noconvert(), nb::arg("in_patch_counts").noconvert(), nb::arg("tie_label"), nb::arg("table"),
       nb::arg("log_weights").noconvert().none(), nb::arg("sample_weights").none(), nb::arg("log_sample_weights").none(),
       nb::arg("threads"),
-      "Add a learner's votes to the totals and set the log-weights to table[middle + label * total], plus those of the "
-      "rows; return how many rows (or what weight of them) the totals, and the totals without the rows' own patches, "
-      "get right.");
+      "Add a learner's votes to the totals and set the log-weights to table[middle + label * total], plus those of "
+      "the rows; return how many rows (or what weight of them) the totals, and the totals without the rows' own "
+      "patches, get right.");
 }
 
 void check_classes(const Vector<const std::uint16_t>& classes, std::int64_t n_rows, std::int64_t n_classes) {
@@ -113,8 +113,8 @@ void bind_class_votes(nb::module_& module) {
       nb::arg("new_votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
       nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
       nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"),
-      "Count a learner's votes in `votes` and, for rows that are not in its patch, in `oop_votes`; keep the rivals, the "
-      "most votes of a class other than the row's own. Return how many rows (or what weight of them) either gets "
+      "Count a learner's votes in `votes` and, for rows that are not in its patch, in `oop_votes`; keep the rivals, "
+      "the most votes of a class other than the row's own. Return how many rows (or what weight of them) either gets "
       "right: a tie in `votes` goes to the class of higher rank, one in `oop_votes` is wrong.");
 
   module.def(
@@ -171,8 +171,8 @@ void bind_class_weights(nb::module_& module) {
       },
       nb::arg("labels"), nb::arg("votes").noconvert(), nb::arg("colours").none(), nb::arg("table"),
       nb::arg("log_weights").noconvert(), nb::arg("log_sample_weights").none(), nb::arg("threads"),
-      "Set the log-weights to the logarithm of the sum of exp(table[middle + votes of the row's class - votes of k]) over "
-      "the other classes k, or those of the other colour, plus those of the rows. The table must not rise.");
+      "Set the log-weights to the logarithm of the sum of exp(table[middle + votes of the row's class - votes of k]) "
+      "over the other classes k, or those of the other colour, plus those of the rows. The table must not rise.");
 
   module.def(
       "weigh_one_against_rest",

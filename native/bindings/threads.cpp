@@ -12,7 +12,8 @@
 namespace mpboost::bindings {
 
 void bind_threads(nb::module_& module) {
-  nb::class_<Threads>(module, "Threads", "Threads that live as long as this object; not to be shared by concurrent calls.")
+  nb::class_<Threads>(module, "Threads",
+                      "Threads that live as long as this object; not to be shared by concurrent calls.")
       .def(nb::init<int>(), nb::arg("n_threads"))
       .def_prop_ro("size", &Threads::size);
 

@@ -1,3 +1,5 @@
+#include "trees.hpp"
+
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "mpboost/binary_grower.hpp"
 #include "mpboost/importance.hpp"
 #include "mpboost/sorted_grower.hpp"
-#include "trees.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -36,7 +37,8 @@ Minipatch<Label> as_patch(const BinnedColumns& columns, const Vector<const std::
 }
 
 template <class Out, class Apply>
-void apply_to(const Tree& tree, const BinnedColumns& columns, Out& out, Apply apply, Threads& threads, std::int64_t n_outputs = 1) {
+void apply_to(const Tree& tree, const BinnedColumns& columns, Out& out, Apply apply, Threads& threads,
+              std::int64_t n_outputs = 1) {
   check_output(out, columns.n_rows(), n_outputs);
   check_columns(tree, columns);
   nb::gil_scoped_release release;
@@ -57,15 +59,21 @@ Tree with_features(const Tree& tree, const Vector<const std::int64_t>& features)
 
 Tree with_values(const Tree& tree, const LeafValues<const double>& values) {
   const std::int64_t n_outputs = count_outputs(values);
-  check(values_fit(values.size(), tree.n_leaves(), n_outputs), "values must have a row for each leaf and at least one output");
+  check(values_fit(values.size(), tree.n_leaves(), n_outputs),
+        "values must have a row for each leaf and at least one output");
   return {tree.splits, values_from_numpy(values), tree.category_sets, n_outputs};
 }
 
 void bind_tree(nb::module_& module) {
   nb::class_<Tree>(module, "Tree", "A decision tree over binned columns.")
-      .def_prop_ro("splits", [](const Tree& tree) { return bytes_to_numpy<Split>(tree.splits); }, nb::rv_policy::automatic)
-      .def_prop_ro("category_sets", [](const Tree& tree) { return bytes_to_numpy<CategorySet>(tree.category_sets); }, nb::rv_policy::automatic)
-      .def_prop_ro("leaf_values", [](const Tree& tree) { return values_to_numpy(tree.leaf_values, tree.n_outputs); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "splits", [](const Tree& tree) { return bytes_to_numpy<Split>(tree.splits); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "category_sets", [](const Tree& tree) { return bytes_to_numpy<CategorySet>(tree.category_sets); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "leaf_values", [](const Tree& tree) { return values_to_numpy(tree.leaf_values, tree.n_outputs); },
+          nb::rv_policy::automatic)
       .def_ro("n_outputs", &Tree::n_outputs)
       .def(
           "apply_leaves",
@@ -103,15 +111,20 @@ void bind_tree(nb::module_& module) {
           },
           nb::arg("columns"), nb::arg("out").noconvert(), nb::arg("threads"),
           "Write the value of each row's leaf; where there are more outputs than one, a row of values.")
-      .def_prop_ro("features", [](const Tree& tree) { return to_numpy(used_features(tree.splits)); }, nb::rv_policy::automatic,
-                   "The features that the tree uses, ascending.")
+      .def_prop_ro(
+          "features", [](const Tree& tree) { return to_numpy(used_features(tree.splits)); }, nb::rv_policy::automatic,
+          "The features that the tree uses, ascending.")
       .def(
-          "narrow", [](const Tree& tree) { return Tree{narrow(tree.splits), tree.leaf_values, tree.category_sets, tree.n_outputs}; },
+          "narrow",
+          [](const Tree& tree) {
+            return Tree{narrow(tree.splits), tree.leaf_values, tree.category_sets, tree.n_outputs};
+          },
           "The same tree over columns that hold just the features that it uses.")
       .def("with_features", with_features, nb::arg("features"),
            "The same tree with feature k called features[k]: from columns that were picked back to the table.")
       .def("with_values", with_values, nb::arg("values"),
-           "The same tree with other leaf values: one for each leaf, or a row of as many as the tree shall have outputs.");
+           "The same tree with other leaf values: one for each leaf, or a row of as many as the tree shall have "
+           "outputs.");
 }
 
 void check_limits(std::int32_t max_depth, std::int32_t min_samples_leaf) {
@@ -122,9 +135,11 @@ void check_patch(const BinaryGrower&, const Minipatch<std::int8_t>&) {}
 
 template <class Criterion>
 void check_patch(const SortedGrower<Criterion>& grower, const Minipatch<typename Criterion::Label>& patch) {
-  check(patch.rows.size() <= (std::size_t{1} << place_bits), "a minipatch can have 16777216 rows at most: choose a smaller max_samples");
+  check(patch.rows.size() <= (std::size_t{1} << place_bits),
+        "a minipatch can have 16777216 rows at most: choose a smaller max_samples");
   check(!patch.features.empty(), "a minipatch needs a feature");
-  for (const std::int64_t row : patch.rows) check(grower.criterion().accepts(patch.labels[row]), "a label is out of range");
+  for (const std::int64_t row : patch.rows)
+    check(grower.criterion().accepts(patch.labels[row]), "a label is out of range");
 }
 
 template <class Grower, class Label>
@@ -152,8 +167,8 @@ void bind_importances(nb::module_& module) {
   module.def(
       "permutation_importances",
       [](const Tree& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
-         Vector<const std::int64_t> features, Vector<const Label> labels, std::uint64_t seed,
-         std::uint64_t iteration, const OptionalWeights& weights) {
+         Vector<const std::int64_t> features, Vector<const Label> labels, std::uint64_t seed, std::uint64_t iteration,
+         const OptionalWeights& weights) {
         const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
         check_columns(tree, columns);
         check_single(tree.n_outputs);
@@ -164,9 +179,10 @@ void bind_importances(nb::module_& module) {
         }
         return to_numpy(std::move(losses));
       },
-      nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(), nb::arg("seed"),
-      nb::arg("iteration"), nb::arg("weights") = nb::none(),
-      "What a tree loses on some rows when one feature is shuffled among them: accuracy or, with numbers, squared error.");
+      nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(),
+      nb::arg("seed"), nb::arg("iteration"), nb::arg("weights") = nb::none(),
+      "What a tree loses on some rows when one feature is shuffled among them: accuracy or, with numbers, squared "
+      "error.");
 
   module.def(
       "unseen_importances",
@@ -191,36 +207,48 @@ void bind_importances(nb::module_& module) {
 
 void bind_grower(nb::module_& module) {
   nb::class_<GrownTree>(module, "GrownTree", "A tree and the importances of its minipatch's features.")
-      .def_prop_ro("tree", [](GrownTree& grown) -> Tree& { return grown.tree; }, nb::rv_policy::reference_internal)
-      .def_prop_ro("importances", [](const GrownTree& grown) { return to_numpy(std::vector<double>(grown.importances)); }, nb::rv_policy::automatic);
+      .def_prop_ro(
+          "tree", [](GrownTree& grown) -> Tree& { return grown.tree; }, nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "importances", [](const GrownTree& grown) { return to_numpy(std::vector<double>(grown.importances)); },
+          nb::rv_policy::automatic);
 
-  auto binary = nb::class_<BinaryGrower>(module, "BinaryGrower", "Grows Gini trees for two classes, -1 and +1; not to be shared by concurrent calls.")
-      .def("__init__",
-           [](BinaryGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf, double tie_value) {
-             check_limits(max_depth, min_samples_leaf);
-             new (self) BinaryGrower({max_depth, min_samples_leaf, tie_value});
-           },
-           nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("tie_value"), "max_depth 0 means no limit.");
+  auto binary =
+      nb::class_<BinaryGrower>(module, "BinaryGrower",
+                               "Grows Gini trees for two classes, -1 and +1; not to be shared by concurrent calls.")
+          .def(
+              "__init__",
+              [](BinaryGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf, double tie_value) {
+                check_limits(max_depth, min_samples_leaf);
+                new (self) BinaryGrower({max_depth, min_samples_leaf, tie_value});
+              },
+              nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("tie_value"), "max_depth 0 means no limit.");
   bind_grow<BinaryGrower, std::int8_t>(binary);
 
-  auto classes = nb::class_<ClassGrower>(module, "ClassGrower", "Grows Gini trees for many classes; not to be shared by concurrent calls.")
-      .def("__init__",
-           [](ClassGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf, Vector<const std::uint16_t> ranks) {
-             check_limits(max_depth, min_samples_leaf);
-             const auto span = as_span(ranks);
-             new (self) ClassGrower({max_depth, min_samples_leaf}, ClassCriterion({span.begin(), span.end()}));
-           },
-           nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("ranks"),
-           "max_depth 0 means no limit; ranks are those of the classes: the highest wins at a tie.");
+  auto classes =
+      nb::class_<ClassGrower>(module, "ClassGrower",
+                              "Grows Gini trees for many classes; not to be shared by concurrent calls.")
+          .def(
+              "__init__",
+              [](ClassGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf,
+                 Vector<const std::uint16_t> ranks) {
+                check_limits(max_depth, min_samples_leaf);
+                const auto span = as_span(ranks);
+                new (self) ClassGrower({max_depth, min_samples_leaf}, ClassCriterion({span.begin(), span.end()}));
+              },
+              nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("ranks"),
+              "max_depth 0 means no limit; ranks are those of the classes: the highest wins at a tie.");
   bind_grow<ClassGrower, std::uint16_t>(classes);
 
-  auto values = nb::class_<ValueGrower>(module, "ValueGrower", "Grows regression trees; not to be shared by concurrent calls.")
-      .def("__init__",
-           [](ValueGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf) {
-             check_limits(max_depth, min_samples_leaf);
-             new (self) ValueGrower({max_depth, min_samples_leaf}, ValueCriterion());
-           },
-           nb::arg("max_depth"), nb::arg("min_samples_leaf"), "max_depth 0 means no limit.");
+  auto values =
+      nb::class_<ValueGrower>(module, "ValueGrower", "Grows regression trees; not to be shared by concurrent calls.")
+          .def(
+              "__init__",
+              [](ValueGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf) {
+                check_limits(max_depth, min_samples_leaf);
+                new (self) ValueGrower({max_depth, min_samples_leaf}, ValueCriterion());
+              },
+              nb::arg("max_depth"), nb::arg("min_samples_leaf"), "max_depth 0 means no limit.");
   bind_grow<ValueGrower, double>(values);
 
   bind_importances<std::int8_t>(module);

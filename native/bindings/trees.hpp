@@ -32,11 +32,11 @@ std::vector<T> records_from_numpy(const Vector<const std::uint8_t>& bytes) {
 template <class T>
 using LeafValues = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu>;
 
-inline auto values_to_numpy(const std::vector<double>& values, std::int64_t n_outputs) {
-  auto* owned = new std::vector<double>(values);
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
+inline auto values_to_numpy(std::vector<double> values, std::int64_t n_outputs) {
   const auto n = static_cast<std::size_t>(n_outputs);
-  return nb::ndarray<nb::numpy, double>(owned->data(), n == 1 ? 1 : 2, std::array{values.size() / n, n}.data(), owner);
+  const std::array shape{values.size() / n, n};
+  double* data = values.data();  // stays where it is when the vector moves
+  return nb::ndarray<nb::numpy, double>(data, n == 1 ? 1 : 2, shape.data(), own(std::move(values)));
 }
 
 inline std::int64_t count_outputs(const LeafValues<const double>& values) {
@@ -51,15 +51,19 @@ inline std::vector<double> values_from_numpy(const LeafValues<const double>& val
 // What is written for each row, by trees of that many outputs.
 template <class Out>
 void check_output(const Out& out, std::int64_t n_rows, std::int64_t n_outputs) {
-  const auto has = [&](std::size_t axis, std::int64_t size) { return static_cast<std::int64_t>(out.shape(axis)) == size; };
+  const auto has = [&](std::size_t axis, std::int64_t size) {
+    return static_cast<std::int64_t>(out.shape(axis)) == size;
+  };
   if (n_outputs == 1) return check(out.ndim() == 1 && has(0, n_rows), "the output must have one entry per row");
-  check(out.ndim() == 2 && has(0, n_rows) && has(1, n_outputs), "the output must have a row per row and a column per output of the trees");
+  check(out.ndim() == 2 && has(0, n_rows) && has(1, n_outputs),
+        "the output must have a row per row and a column per output of the trees");
 }
 
 inline void check_single(std::int64_t n_outputs) { check(n_outputs == 1, "the trees must have one output"); }
 
 inline void check_columns(TreeView tree, const BinnedColumns& columns) {
-  for (const Split& split : tree.splits) check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
+  for (const Split& split : tree.splits)
+    check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
 }
 
 // Leaf values of trees for many classes are numbers of classes.

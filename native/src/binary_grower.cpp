@@ -8,25 +8,24 @@
 namespace mpboost {
 namespace {
 
-// Comparing all rows with all rows takes about 3.25 instructions per pair and 90 per row; counting bins 100 per row
-// and 70 per bin.
+// Instructions were counted, for a group of features: comparing all rows with all rows takes about 3.25 per pair and 90
+// per row; counting takes 100 per row and 70 per bin.
 bool pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
   return n_rows <= max_pair_rows && n_rows * n_rows < 3 * n_rows + 21 * n_bins;
 }
 
-// With weights, in nanoseconds as they were measured with AVX2: 1.4 per pair and 38 per row against 17 per row and 29
-// per bin.
+// With weights, nanoseconds were measured, with AVX2: 1.4 per pair and 38 per row against 17 per row and 29 per bin.
 bool weighted_pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
   return n_rows * n_rows + 14 * n_rows < 20 * n_bins;
 }
 
 constexpr std::size_t gathered_lanes = 4;  // features that are gathered together: one store for all of a row
-constexpr std::int32_t polled_rows = 4096;  // nodes of fewer rows take no time to speak of
-constexpr double total_weight = 1 << 30;
+constexpr double total_weight = 1 << 30;   // of a minipatch, as whole numbers: rounded up, it stays below 2^31
 
 }  // namespace
 
-GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch, const std::function<void()>& poll) {
+GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch,
+                             const std::function<void()>& poll) {
   lay_out(patch);
   order_rows(patch);
   gather(columns, patch);
@@ -40,7 +39,7 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
     pending_.pop_back();
     if (poll && node.size() >= polled_rows) poll();
     Choice choice;
-    const bool is_split = !is_final(node) && find_split(node, choice);
+    const bool is_split = !is_final(node) && choose_split(node, choice);
     const auto index = static_cast<std::int32_t>(is_split ? splits.size() : ~leaf_values.size());
     if (node.parent >= 0) {
       Split& parent = splits[static_cast<std::size_t>(node.parent)];
@@ -59,8 +58,9 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
     const std::size_t place = lanes_[choice.lane];
     const std::int32_t categories = is_set ? static_cast<std::int32_t>(category_sets.size()) : -1;
     if (is_set) category_sets.push_back(choice.set);
-    splits.push_back({static_cast<std::int32_t>(patch.features[place]), 0, 0, categories, choice.bin, choice.missing_left, 0});
-    // The impurity decrease, but for a factor.
+    splits.push_back(
+        {static_cast<std::int32_t>(patch.features[place]), 0, 0, categories, choice.bin, choice.missing_left, 0});
+    // In proportion to the decrease of impurity.
     grown.importances[place] += choice.score / static_cast<double>(node.weight());
     pending_.push_back(right);  // left is taken first: preorder
     pending_.push_back(left);
@@ -83,16 +83,17 @@ void BinaryGrower::lay_out(const Minipatch<std::int8_t>& patch) {
   };
   fill(false);
   n_numeric_groups_ = lanes_.size() / group_lanes;
-  if (patch.is_categorical) fill(true);
+  if (patch.is_categorical != nullptr) fill(true);
   n_groups_ = lanes_.size() / group_lanes;
 }
 
 // Negatives first; weights become whole numbers in the same order.
 void BinaryGrower::order_rows(const Minipatch<std::int8_t>& patch) {
   n_rows_ = static_cast<std::int32_t>(patch.rows.size());
-  order_.assign(patch.rows.begin(), patch.rows.end());
+  order_.resize(patch.rows.size());
   const auto is_negative = [&](std::int64_t row) { return patch.labels[row] < 0; };
-  const auto positives = std::stable_partition(order_.begin(), order_.end(), is_negative);
+  const auto positives = std::ranges::copy_if(patch.rows, order_.begin(), is_negative).out;
+  std::ranges::remove_copy_if(patch.rows, positives, is_negative);
   n_negative_ = static_cast<std::int32_t>(positives - order_.begin());
   weights_.clear();
   if (patch.weights.empty()) return;
@@ -136,25 +137,27 @@ BinaryGrower::Node BinaryGrower::make_root() const {
   const std::int32_t n_positive = n_rows_ - n_negative_;
   if (!has_weights()) return {0, n_negative_, n_positive, n_negative_, n_positive, 0, -1, false};
   const auto positives = weights_.begin() + n_negative_;
-  return {0, n_negative_, n_positive, std::accumulate(weights_.begin(), positives, std::int64_t{0}),
-          std::accumulate(positives, weights_.end(), std::int64_t{0}), 0, -1, false};
+  const auto negative = std::accumulate(weights_.begin(), positives, std::int64_t{0});
+  const auto positive = std::accumulate(positives, weights_.end(), std::int64_t{0});
+  return {0, n_negative_, n_positive, negative, positive, 0, -1, false};
 }
 
 bool BinaryGrower::is_final(const Node& node) const {
-  return node.n_negative == 0 || node.n_positive == 0 ||
-         (options_.max_depth > 0 && node.depth >= options_.max_depth) ||
+  return node.n_negative == 0 || node.n_positive == 0 || (options_.max_depth > 0 && node.depth >= options_.max_depth) ||
          node.size() / 2 < options_.min_samples_leaf;
 }
 
-bool BinaryGrower::find_split(const Node& node, Choice& choice) {
+bool BinaryGrower::choose_split(const Node& node, Choice& choice) {
   choice.score = -1.0;
   for (std::size_t group = 0; group < n_numeric_groups_; ++group) {
     const GroupSplit best = search_group(node, group);
     if (best.score > choice.score)
-      choice = {group * group_lanes + static_cast<std::size_t>(best.lane), best.bin, best.missing_left != 0, best.score, {}};
+      choice = {
+          group * group_lanes + static_cast<std::size_t>(best.lane), best.bin, best.missing_left != 0, best.score, {}};
   }
   for (std::size_t lane = n_numeric_groups_ * group_lanes; lane < lanes_.size(); ++lane)
-    if (lane == n_numeric_groups_ * group_lanes || lanes_[lane] != lanes_[lane - 1]) search_categories(node, lane, choice);
+    if (lane == n_numeric_groups_ * group_lanes || lanes_[lane] != lanes_[lane - 1])
+      search_categories(node, lane, choice);
   return choice.score >= 0;
 }
 
@@ -175,7 +178,8 @@ GroupSplit BinaryGrower::search_group(const Node& node, std::size_t group) {
                                                      : kernels().search_bins(rows, histogram_);
 }
 
-// Move the threshold half-way to the next code that occurs, and settle where missing values go when none was seen.
+// Move the threshold half-way to the next code that occurs. If the node has no missing values, let those of new rows go
+// with its heavier part.
 void BinaryGrower::place_threshold(const Node& node, Choice& choice) const {
   const std::uint8_t* column = lane_codes(choice.lane, node);
   std::uint8_t next = missing_code;

@@ -13,7 +13,7 @@ namespace mpboost {
 namespace {
 
 constexpr std::int64_t batch_rows = 1024;
-constexpr std::int64_t grain = 8 * batch_rows;
+constexpr std::int64_t grain = 8 * batch_rows;  // fewer than for two classes: a row takes longer
 
 template <class Count>
 bool wins(const Count* votes, std::int64_t n_classes, std::uint16_t label, std::int32_t rival,
@@ -25,7 +25,7 @@ bool wins(const Count* votes, std::int64_t n_classes, std::uint16_t label, std::
   return true;
 }
 
-// Call add(row, whether it is out of the patch) for each row; then judge it.
+// Call add(row, whether it is out of the patch) for each row, then judge the row.
 template <class Count, class Add>
 Correct add_rows(std::span<const std::int64_t> patch, const ClassOutputs<Count>& outputs, const ClassJudge& judge,
                  Threads& threads, Add add) {
@@ -58,7 +58,7 @@ Correct add_rows(std::span<const std::int64_t> patch, const ClassOutputs<Count>&
   return total;
 }
 
-// Add to the votes of a row, and return the most of a class other than its own.
+// Add to the votes of a row, and return those of the strongest class other than its own.
 template <class Count>
 std::int32_t add_counts(const Count* counts, Count* votes, std::int64_t n_classes, std::uint16_t label) {
   for (std::int64_t k = 0; k < n_classes; ++k) votes[k] = static_cast<Count>(votes[k] + counts[k]);
@@ -91,7 +91,9 @@ class Table {
     return fraction * std::bit_cast<double>(biased << 52);
   }
   double fraction(std::int64_t margin) const { return powers_[static_cast<std::size_t>(half_ + margin)].fraction; }
-  std::int64_t exponent(std::int64_t margin) const { return powers_[static_cast<std::size_t>(half_ + margin)].exponent; }
+  std::int64_t exponent(std::int64_t margin) const {
+    return powers_[static_cast<std::size_t>(half_ + margin)].exponent;
+  }
 
  private:
   struct Power {
@@ -114,7 +116,7 @@ class Table {
   std::vector<Power> powers_;
 };
 
-// Set log_weights[i] to weigh(i) and add the row's own.
+// Set log_weights[i] to weigh(i) plus the log-weight of the row itself.
 template <class Weigh>
 void weigh_rows(std::int64_t n_rows, const ClassWeights& weights, Threads& threads, Weigh weigh) {
   threads.for_ranges(n_rows, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -125,8 +127,8 @@ void weigh_rows(std::int64_t n_rows, const ClassWeights& weights, Threads& threa
   });
 }
 
-// The logarithm of a sum of L over margins, of which the least has the largest L: this is taken out, so that one
-// margin alone gives its log L to the last bit. `for_margins` calls what it is given with each margin.
+// The logarithm of a sum of L over margins. The largest L, that of the least margin, is factored out, so that a single
+// margin gives its log L to the last bit. `for_margins` calls its argument with each margin.
 template <class ForMargins>
 double log_sum(const Table& table, ForMargins for_margins) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = std::numeric_limits<std::int64_t>::min();
@@ -216,13 +218,13 @@ void weigh_one_against_rest(const ClassVotes<Count>& outputs, std::int64_t n_lea
   });
 }
 
-#define MPBOOST_INSTANTIATE(Count)                                                                                     \
-  template Correct add_class_votes(const std::uint16_t*, std::span<const std::int64_t>, const ClassOutputs<Count>&,    \
-                                   const ClassJudge&, Threads&);                                                       \
-  template Correct add_colour_votes(const std::int8_t*, const std::int8_t*, std::span<const std::int64_t>,             \
-                                    const ClassOutputs<Count>&, const ClassJudge&, Threads&);                          \
-  template void weigh_margins(const ClassVotes<Count>&, const ClassWeights&, Threads&);                                \
-  template void weigh_confusions(const ClassVotes<Count>&, const std::int8_t*, const ClassWeights&, Threads&);         \
+#define MPBOOST_INSTANTIATE(Count)                                                                                  \
+  template Correct add_class_votes(const std::uint16_t*, std::span<const std::int64_t>, const ClassOutputs<Count>&, \
+                                   const ClassJudge&, Threads&);                                                    \
+  template Correct add_colour_votes(const std::int8_t*, const std::int8_t*, std::span<const std::int64_t>,          \
+                                    const ClassOutputs<Count>&, const ClassJudge&, Threads&);                       \
+  template void weigh_margins(const ClassVotes<Count>&, const ClassWeights&, Threads&);                             \
+  template void weigh_confusions(const ClassVotes<Count>&, const std::int8_t*, const ClassWeights&, Threads&);      \
   template void weigh_one_against_rest(const ClassVotes<Count>&, std::int64_t, const ClassWeights&, Threads&);
 
 MPBOOST_INSTANTIATE(std::uint16_t)

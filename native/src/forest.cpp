@@ -30,7 +30,8 @@ Forest::Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::
   for (std::int64_t t = 0; t < size(); ++t) {
     const auto begin = splits_.begin() + split_offsets_[static_cast<std::size_t>(t)];
     const auto end = splits_.begin() + split_offsets_[static_cast<std::size_t>(t) + 1];
-    set_offsets_.push_back(set_offsets_.back() + std::count_if(begin, end, [](const Split& s) { return s.categories >= 0; }));
+    set_offsets_.push_back(set_offsets_.back() +
+                           std::count_if(begin, end, [](const Split& s) { return s.categories >= 0; }));
   }
   check(set_offsets_.back() == static_cast<std::int64_t>(category_sets_.size()));
   for (std::int64_t t = 0; t < size(); ++t) check(is_valid(tree(t), n_features));
@@ -49,7 +50,8 @@ TreeView Forest::tree(std::int64_t t) const {
 
 void Forest::append(TreeView tree) {
   if (size() == 0) n_outputs_ = tree.n_outputs;
-  if (tree.n_outputs != n_outputs_) throw std::invalid_argument("all trees of a forest must have the same number of outputs");
+  if (tree.n_outputs != n_outputs_)
+    throw std::invalid_argument("all trees of a forest must have the same number of outputs");
   splits_.insert(splits_.end(), tree.splits.begin(), tree.splits.end());
   leaf_values_.insert(leaf_values_.end(), tree.leaf_values.begin(), tree.leaf_values.end());
   split_offsets_.push_back(static_cast<std::int64_t>(splits_.size()));
@@ -67,7 +69,8 @@ Forest Forest::first(std::int64_t n_trees) const {
 template <class Bound, class Take>
 void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads,
                        Take take) const {
-  constexpr std::int64_t grain = 2048 / block_rows;  // blocks that a tree is bound for: their codes stay in the cache
+  constexpr std::int64_t grain =
+      2048 / block_rows;  // blocks that all trees are applied to in turn: codes stay in the cache
   threads.for_ranges(columns.n_blocks(), grain, [&](std::int64_t first_block, std::int64_t last_block) {
     Bound bound;
     for (std::int64_t start = first_block; start < last_block; start += grain) {

@@ -1,14 +1,13 @@
-// What the splits of a tree are worth to rows that it was not grown on.
+#include "mpboost/gradient_credit.hpp"
+
 #include <algorithm>
 #include <cmath>
-
-#include "mpboost/gradient_grower.hpp"
 
 namespace mpboost {
 namespace {
 
-// Call take(split, sum, move) for both children of each split, children before parents: the sum of what `of_leaves` has for
-// the leaves below, and how far their value is from that of the split.
+// Call take(split, sum, move) for both children of each split, children before parents: sum is that of `of_leaves` over
+// the leaves below the child, move how far the child's value is from that of the split.
 template <class Take>
 void for_children(const GradientTree& grown, std::span<const double> of_leaves, Take take) {
   const std::vector<Split>& splits = grown.tree.splits;

@@ -1,14 +1,14 @@
+#include "mpboost/gradient_draw.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 
-#include "mpboost/gradients.hpp"
-
 namespace mpboost {
 namespace {
 
-constexpr std::int64_t block_length = summed_rows;  // a point looks for its block of rows, then for its row
+constexpr std::int64_t block_length = summed_rows;  // lengths are kept for blocks of rows, and computed again for rows
 constexpr std::int64_t batch_blocks = 32, batch_rows = batch_blocks * block_length;
 
 struct Place {
@@ -16,11 +16,11 @@ struct Place {
   double length;
 };
 
-// All rows, end to end.
+// All rows laid end to end, each as long as it is likely to be drawn.
 class Line {
  public:
   Line(const GradientRows& rows, const float* weights, double exploration, Threads& threads)
-      : rows_(rows), weights_(weights), is_sized_(exploration < 1), find_sizes_(kernels().gradient_sizes) {
+      : rows_(rows), weights_(weights), is_sized_(exploration < 1), compute_sizes_(kernels().gradient_sizes) {
     const auto n_blocks = static_cast<std::size_t>((rows.n_rows + block_length - 1) / block_length);
     std::vector<double> sizes(n_blocks), block_weights(n_blocks);
     sum_blocks(sizes.data(), block_weights.data(), threads);
@@ -40,11 +40,12 @@ class Line {
 
   double length() const { return ends_.back(); }
 
-  // Finds the rows that points, in ascending order, fall on. Lengths are added up from the beginning of a block, so
-  // that it does not matter with which point a walk begins.
+  // Finds the rows that points fall on; points must ascend. Lengths are added up from the beginning of a block, so that
+  // it does not matter with which point a walk begins.
   class Walk {
    public:
-    Walk(const Line& line, double first) : line_(line), block_(std::ranges::upper_bound(line.ends_, first) - line.ends_.begin()) {
+    Walk(const Line& line, double first)
+        : line_(line), block_(std::ranges::upper_bound(line.ends_, first) - line.ends_.begin()) {
       block_ = std::min(block_, std::ssize(line.ends_) - 1);
       enter();
     }
@@ -58,7 +59,7 @@ class Line {
       }
       const double rest = point - start_;
       while (end_ <= rest && row_ + 1 < block_length) end_ += lengths_[++row_];
-      // Rounding may leave the point behind the last row, and rows of length zero there are never drawn.
+      // Rounding may put the point behind the last row; rows of length zero must not be drawn.
       std::int64_t row = row_;
       while (row > 0 && lengths_[row] <= 0) --row;
       return {block_ * block_length + row, lengths_[row]};
@@ -79,10 +80,12 @@ class Line {
   };
 
  private:
-  // Write what up to n rows have of size and of weight: nothing where there are no such rows.
+  // Write the sizes and weights of n rows from `first` on; zeros beyond the last row.
   void read(std::int64_t first, std::int64_t n, float* sizes, float* weights) const {
     const std::int64_t n_read = std::min(n, rows_.n_rows - first), start = first * rows_.n_outputs;
-    if (is_sized_) find_sizes_({n_read, rows_.n_outputs, rows_.gradients + start, rows_.hessians + start, rows_.smoothing}, sizes);
+    if (is_sized_)
+      compute_sizes_({n_read, rows_.n_outputs, rows_.gradients + start, rows_.hessians + start, rows_.smoothing},
+                     sizes);
     weights_ ? std::copy_n(weights_ + first, n_read, weights) : std::fill_n(weights, n_read, 1.0f);
     std::fill(is_sized_ ? sizes + n_read : sizes, sizes + n, 0.0f);
     std::fill(weights + n_read, weights + n, 0.0f);
@@ -110,7 +113,7 @@ class Line {
   GradientRows rows_;
   const float* weights_;
   bool is_sized_;
-  void (*find_sizes_)(const GradientRows&, float*);
+  void (*compute_sizes_)(const GradientRows&, float*);
   double per_size_, per_weight_;
   std::vector<double> ends_;  // of the blocks
 };

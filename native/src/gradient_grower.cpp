@@ -8,10 +8,11 @@
 namespace mpboost {
 namespace {
 
-constexpr std::size_t max_histogram_words = std::size_t{1} << 24;  // 128 MB; beyond them, histograms are made anew
+// 128 MB. Beyond that, leaves do not keep their histograms until they are split: these are then made anew from rows.
+constexpr std::size_t max_histogram_words = std::size_t{1} << 24;
 
-// The bits that a minipatch's sums have; those of gradients are what is left: 24 at least, with 23 for the number of rows
-// and 17 for hessians.
+// Share 64 bits among the sums of a minipatch. Gradients get what the other two leave: 24 bits at least, with 23 for
+// the number of rows and 17 for hessians.
 Packing make_packing(std::int64_t n_rows) {
   Packing packing{};
   packing.count_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_rows)));
@@ -20,7 +21,7 @@ Packing make_packing(std::int64_t n_rows) {
   return packing;
 }
 
-// Rounds numbers to multiples of a unit so that any run of them keeps its sum: what is cut off goes to the next.
+// Rounds numbers to multiples of a unit so that any run of them keeps its sum: what is cut off is added to the next.
 class Rounder {
  public:
   explicit Rounder(double unit) : scale_(unit > 0 ? 1 / unit : 0) {}
@@ -59,9 +60,9 @@ GradientTree GradientGrower::grow(const BinnedColumns& columns, const GradientPa
   if (may_split(root)) {
     root.slot = take_slot();
     add_rows(root);
-    find_split(root);
+    choose_split(root);
   }
-  // Leaves by what splitting them gains; of equal ones the oldest.
+  // A heap of the leaves, by what splitting them gains; of equal ones the oldest is on top.
   const auto is_worse = [](const Node* a, const Node* b) {
     return a->choice.gain < b->choice.gain || (a->choice.gain == b->choice.gain && a > b);
   };
@@ -96,7 +97,8 @@ void GradientGrower::lay_out(const BinnedColumns& columns, const GradientPatch& 
       feature.n_bins = columns.n_bins(column);
       if (!categorical) {
         while (((feature.n_bins - 1) >> feature.shift) + 1 > limits_.max_bins) ++feature.shift;
-        feature.offset = static_cast<int>(stream.bits(static_cast<std::uint64_t>(column)) & ((1U << feature.shift) - 1));
+        feature.offset =
+            static_cast<int>(stream.bits(static_cast<std::uint64_t>(column)) & ((1U << feature.shift) - 1));
         feature.n_bins = ((feature.n_bins - 1 + feature.offset) >> feature.shift) + 1;
         if (patch.monotonic) feature.monotonic = patch.monotonic[column];
       }
@@ -105,7 +107,8 @@ void GradientGrower::lay_out(const BinnedColumns& columns, const GradientPatch& 
     while (features_.size() % lanes) features_.push_back(Feature{.is_categorical = categorical});
   }
   for (std::size_t first = 0; first < features_.size(); first += lanes) {
-    Group group{first * static_cast<std::size_t>(n_rows_), slot_size_, 0, features_[first].is_categorical, false, false};
+    Group group{first * static_cast<std::size_t>(n_rows_), slot_size_, 0,
+                features_[first].is_categorical,           false,      false};
     for (std::size_t k = first; k < first + lanes; ++k) {
       group.n_bins = std::max(group.n_bins, features_[k].n_bins);
       group.has_missing |= features_[k].has_missing;
@@ -116,7 +119,7 @@ void GradientGrower::lay_out(const BinnedColumns& columns, const GradientPatch& 
   }
 }
 
-// Row by row, the codes of a group's features at a time: few instructions for each.
+// Copy the codes of the minipatch, as bins of this tree, row by row, the features of a group at a time.
 void GradientGrower::gather(const BinnedColumns& columns, const GradientPatch& patch) {
   codes_.resize(features_.size() * patch.rows.size());
   for_groups(n_rows_, [&](std::size_t index) {
@@ -128,7 +131,7 @@ void GradientGrower::gather(const BinnedColumns& columns, const GradientPatch& p
       of_lane[lane] = columns.column(std::max(feature.column, 0));
       for (int code = 0; code < 256; ++code)
         bins[lane][code] = static_cast<std::uint8_t>(feature.place < 0 ? 0 : (code + feature.offset) >> feature.shift);
-      // The same for all features of a group, so that a search finds it.
+      // Missing values have the same bin in all features of a group: the search knows only one.
       if (feature.place >= 0) bins[lane][missing_code] = static_cast<std::uint8_t>(group.n_bins);
     }
     std::uint8_t* codes = codes_.data() + group.codes;
@@ -146,11 +149,11 @@ void GradientGrower::pack(const GradientPatch& patch) {
   for (const double g : patch.gradients) gradients += std::abs(g);
   for (const double h : patch.hessians) hessians += h;
   const int gradient_bits = std::min(30, 64 - packing_.count_bits - packing_.hessian_bits);
-  // No sum leaves its bits, whichever rows it is of. A gradient is rounded by one unit at most, and so their sums are
-  // by n_rows at most: 2^22, half of what the fewest bits hold. Hessians do not become negative, so that no sum is beyond
-  // that of all rows, which is rounded by half a unit. The rest is for the errors of floating point.
+  // Units are so large that no sum of any rows outgrows its bits. Rounding changes a gradient by one unit at most, so a
+  // sum by n_rows at most: 2^22, half of what the fewest bits hold. Hessians do not become negative, so that no sum
+  // exceeds that of all rows, which rounding changes by half a unit. The 2 is for the errors of floating point.
   const auto unit = [](double sum, double largest) {
-    return std::isnormal(sum / largest) ? sum / largest : 0.0;  // others cannot be divided by
+    return std::isnormal(sum / largest) ? sum / largest : 0.0;  // a unit of 0, or a subnormal one, cannot be divided by
   };
   packing_.gradient_unit = unit(gradients, std::ldexp(1.0, gradient_bits - 1) - 2 - n_rows_);
   packing_.hessian_unit = unit(hessians, std::ldexp(1.0, packing_.hessian_bits) - 2);
@@ -169,7 +172,8 @@ std::uint64_t GradientGrower::total(std::int32_t begin, std::int32_t end) const 
   return sums;
 }
 
-GradientGrower::Node& GradientGrower::add_node(std::int32_t begin, std::int32_t end, std::int32_t depth, std::uint64_t sums) {
+GradientGrower::Node& GradientGrower::add_node(std::int32_t begin, std::int32_t end, std::int32_t depth,
+                                               std::uint64_t sums) {
   Node& node = nodes_.emplace_back();
   node.begin = begin;
   node.end = end;
@@ -211,7 +215,8 @@ void GradientGrower::close_sets(Node& node, std::int32_t feature) const {
 }
 
 bool GradientGrower::may_split(const Node& node) const {
-  return packing_.gradient_unit > 0 && packing_.hessian_unit > 0 && node.size() >= 2 * static_cast<std::int64_t>(limits_.min_samples_leaf) &&
+  return packing_.gradient_unit > 0 && packing_.hessian_unit > 0 &&
+         node.size() >= 2 * static_cast<std::int64_t>(limits_.min_samples_leaf) &&
          (limits_.max_depth == 0 || node.depth < limits_.max_depth);
 }
 
@@ -231,7 +236,8 @@ void GradientGrower::give_back(Node& node) {
   node.slot = -1;
 }
 
-// Eight codes of a row are one word; the next addition to the same place is eight additions away.
+// Add the rows of a node to its histograms, eight features of a row at a time: additions to one feature, which may have
+// to wait for each other, are eight additions apart.
 void GradientGrower::add_rows(const Node& node) {
   std::uint64_t* histogram_of_node = histogram(node);
   const std::uint32_t* rows = order_.data() + node.begin;
@@ -278,13 +284,14 @@ void GradientGrower::split(Node& parent, bool goes_on) {
     add_rows(large);
   }
   for (Node* child : {&small, &large}) {
-    if (may_split(*child)) find_split(*child);
+    if (may_split(*child)) choose_split(*child);
     const bool is_full = static_cast<std::size_t>(n_slots_) * slot_size_ > max_histogram_words;
     if (is_full || child->choice.gain <= 0) give_back(*child);
   }
 }
 
-// What a split by a monotonic feature leaves to the values of both sides: they meet in the middle.
+// Set the bounds of both children: a split by a monotonic feature keeps them on either side of the middle of their
+// values.
 void GradientGrower::bound(const Node& parent, Node& left, Node& right) const {
   for (Node* child : {&left, &right}) {
     child->lowest = parent.lowest;
@@ -324,13 +331,15 @@ GradientTree GradientGrower::finish() const {
     std::int32_t parent;
     bool is_left;
   };
-  std::vector<Place> pending{{&nodes_[0], -1, false}};
+  std::vector<Place> pending{{nodes_.data(), -1, false}};
   while (!pending.empty()) {
     const auto [node, parent, is_left] = pending.back();
     pending.pop_back();
     const bool is_leaf = node->left < 0;
     const auto index = static_cast<std::int32_t>(is_leaf ? ~grown.tree.leaf_values.size() : grown.tree.splits.size());
-    if (parent >= 0) (is_left ? grown.tree.splits[static_cast<std::size_t>(parent)].left : grown.tree.splits[static_cast<std::size_t>(parent)].right) = index;
+    if (parent >= 0)
+      (is_left ? grown.tree.splits[static_cast<std::size_t>(parent)].left
+               : grown.tree.splits[static_cast<std::size_t>(parent)].right) = index;
     if (is_leaf) {
       grown.tree.leaf_values.push_back(node->value);
       continue;
@@ -349,7 +358,13 @@ Split GradientGrower::make_split(const Node& node, std::vector<CategorySet>& set
   const Choice& choice = node.choice;
   const auto lane = static_cast<std::size_t>(choice.feature);
   const Feature& feature = features_[lane];
-  Split split{.feature = feature.column, .left = 0, .right = 0, .categories = -1, .bin = 0, .missing_left = choice.missing_left, .reserved = 0};
+  Split split{.feature = feature.column,
+              .left = 0,
+              .right = 0,
+              .categories = -1,
+              .bin = 0,
+              .missing_left = choice.missing_left,
+              .reserved = 0};
   if (!feature.is_categorical) {
     const int last_left = ((choice.bin + 1) << feature.shift) - 1 - feature.offset;
     split.bin = static_cast<std::uint8_t>(std::min(last_left, max_value_bins - 1));

@@ -1,4 +1,4 @@
-// Part of kernels_isa.inl: the best split of each of some features by sums of derivatives over bins.
+// Part of kernels_isa.inl: the best split of each feature of a group by sums of derivatives over bins.
 
 using Word [[gnu::vector_size(vector_bytes)]] = std::uint64_t;
 inline constexpr int word_lanes = vector_bytes / 8;
@@ -14,14 +14,16 @@ inline Single::Int low_halves(Word a, Word b) {
 #endif
 }
 
-// Sums of some features side by side, taken apart. Whole numbers, so that the rest of a node is exact, however small it is.
+// Sums of some features side by side, unpacked. They are whole numbers, so that what is left of a node is exact,
+// however small it is.
 struct Parts {
   Single::Int gradient, hessian, count;
 
   Parts(Word a, Word b, const GradientSearch& s) {
     const int above = s.hessian_bits + s.count_bits;
-    // Shifts of words are logical: gradients are made positive before, by half of what their bits hold, which is taken
-    // off again modulo 2^32. Gradients have 30 bits at most (see pack), so nothing is lost.
+    // Words are shifted as unsigned numbers. Gradients are made positive before, by adding half of what their bits
+    // hold, which is subtracted afterwards modulo 2^32. They have 30 bits at most (see GradientGrower::pack): nothing
+    // is lost.
     using Unsigned [[gnu::vector_size(vector_bytes)]] = std::uint32_t;
     const std::uint64_t half = std::uint64_t{1} << 63;
     const auto shifted = reinterpret_cast<Unsigned>(low_halves((a ^ half) >> above, (b ^ half) >> above));
@@ -49,8 +51,8 @@ GradientLanes search_gradients(const GradientSearch& s) {
     const auto offer = [&](const Parts& left, Single::Int split_code) {
       const Single::Real score = fall(left.gradient, left.hessian, s.l2) +
                                  fall(total.gradient - left.gradient, total.hessian - left.hessian, s.l2);
-      const Single::Int better = (score > best) & (left.count >= s.min_samples_leaf) &
-                                 (total.count - left.count >= s.min_samples_leaf);
+      const Single::Int better =
+          (score > best) & (left.count >= s.min_samples_leaf) & (total.count - left.count >= s.min_samples_leaf);
       best = better ? score : best;
       best_code = better ? split_code : best_code;
     };

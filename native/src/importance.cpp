@@ -45,8 +45,9 @@ struct Part {
   std::span<UnseenRow<Label>> unseen;
 };
 
-// What gains add up to. Gains and losses that cancel leave a rest of rounding, which is nothing: a feature that has no
-// other credit would be all that a tree needs.
+// A sum of gains and losses. Where they cancel, rounding leaves a rest, which must count as nothing: it could be the
+// only credit of a tree. The rest is at most 1e-16 times the sizes for each addition; 1e-12 is well above that of
+// thousands.
 class Credit {
  public:
   // Takes a sum of gains, and of their sizes.
@@ -57,7 +58,7 @@ class Credit {
   double sum_ = 0, size_ = 0;
 };
 
-// Squares of tiny numbers vanish. Credits of features are compared with one another, so any unit will do.
+// Scale labels whose squares would vanish. Credits of features are compared with one another, so any unit will do.
 void make_squarable(const Part<double>& all) {
   double largest = 0;
   for (const auto& seen : all.seen) largest = std::max(largest, std::abs(seen.label));
@@ -68,7 +69,7 @@ void make_squarable(const Part<double>& all) {
   for (auto& unseen : all.unseen) unseen.label *= unit;
 }
 
-// Means of labels -1 and +1, or of numbers.
+// Moves of means: of labels -1 and +1, or of numbers.
 template <class Label>
 class MeanMoves {
  public:
@@ -105,10 +106,11 @@ class MeanMoves {
     credit.add((to - from) * sum, std::abs(to - from) * size);
   }
 
-  double origin_ = 0;  // of numbers: their mean, which no move is needed to know
+  double origin_ = 0;  // of numbers: their mean, which is known without any split
 };
 
-// Shares of classes. Counts are zero between calls: to clear those of a node's rows is cheaper than to clear all.
+// Moves of the shares of classes. Counts are zero between calls: clearing those of a node's rows is cheaper than
+// clearing all.
 class ShareMoves {
  public:
   using Rows = Part<std::uint16_t>;
@@ -122,7 +124,7 @@ class ShareMoves {
 
   void move(const Rows& left, const Rows& right, Credit& credit) {
     const double weights[] = {count(left, counts_[0]), count(right, counts_[1])};
-    for (const std::size_t side : {0, 1}) {
+    for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
       for (const auto& unseen : (side == 0 ? left : right).unseen) {
         const double counts[] = {counts_[0][unseen.label], counts_[1][unseen.label]};
         const double gain = counts[side] / weights[side] - (counts[0] + counts[1]) / (weights[0] + weights[1]);
@@ -166,7 +168,7 @@ class Descent {
       const std::size_t n_unseen = sort_by(split, part.unseen, unseen_scratch_);
       const Part<Label> left{part.seen.first(n_seen), part.unseen.first(n_unseen)};
       const Part<Label> right{part.seen.subspan(n_seen), part.unseen.subspan(n_unseen)};
-      if (left.seen.empty() || right.seen.empty()) continue;  // not a split of this minipatch: it says nothing
+      if (left.seen.empty() || right.seen.empty()) continue;  // no split of these rows
       moves.move(left, right, credits_[static_cast<std::size_t>(split.feature)]);
       open.emplace_back(split.right, right);
       open.emplace_back(split.left, left);
@@ -176,7 +178,8 @@ class Descent {
   double credit(std::int64_t feature) const { return credits_[static_cast<std::size_t>(feature)].value(); }
 
  private:
-  // Rows that go left to the front, in their order; returns how many. Without branches, which would be guesses.
+  // Rows that go left to the front, in their order; returns how many. Without branches, which could
+  // not be predicted.
   template <class Row>
   std::size_t sort_by(const Split& split, std::span<Row> rows, std::vector<Row>& scratch) const {
     const std::uint8_t* codes = columns_.column(split.feature);
@@ -220,7 +223,8 @@ std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& 
   std::uint64_t draw = 0;
   for (std::size_t k = 0; k < patch.features.size(); ++k) {
     for (std::size_t i = shuffled.size(); i > 1; --i) std::swap(shuffled[i - 1], shuffled[stream.bits(draw++) % i]);
-    const bool is_used = std::ranges::any_of(tree.splits, [&](const Split& s) { return s.feature == patch.features[k]; });
+    const bool is_used =
+        std::ranges::any_of(tree.splits, [&](const Split& s) { return s.feature == patch.features[k]; });
     if (is_used) losses[k] = (right - sum_right(patch.features[k])) / total;
   }
   return losses;
@@ -240,15 +244,22 @@ std::vector<double> unseen_importances(TreeView tree, const BinnedColumns& colum
   Descent<Label> descent(tree, columns);
   if (!tree.splits.empty()) descent.run({seen, unseen});
   std::vector<double> credits(patch.features.size());
-  std::ranges::transform(patch.features, credits.begin(), [&](std::int64_t feature) { return descent.credit(feature); });
+  std::ranges::transform(patch.features, credits.begin(),
+                         [&](std::int64_t feature) { return descent.credit(feature); });
   return credits;
 }
 
-template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&, const Stream&);
-template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&, const Stream&);
-template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<double>&, const Stream&);
-template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&, std::span<const std::int64_t>);
-template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&, std::span<const std::int64_t>);
-template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<double>&, std::span<const std::int64_t>);
+template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&,
+                                                     const Stream&);
+template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&,
+                                                     const Stream&);
+template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<double>&,
+                                                     const Stream&);
+template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&,
+                                                std::span<const std::int64_t>);
+template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&,
+                                                std::span<const std::int64_t>);
+template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<double>&,
+                                                std::span<const std::int64_t>);
 
 }  // namespace mpboost

@@ -6,9 +6,13 @@
 
 namespace mpboost {
 
-extern const Kernels portable_kernels;
+namespace portable {
+extern const Kernels table;
+}
 #ifdef MPBOOST_AVX2
-extern const Kernels avx2_kernels;
+namespace avx2 {
+extern const Kernels table;
+}
 #endif
 
 namespace {
@@ -22,11 +26,11 @@ const Choice& runnable() {
   static const Choice choice = [] {
     Choice found{};
 #ifdef MPBOOST_AVX2
-    // All that the file is compiled for.
+    // All sets of instructions that kernels_avx2.cpp is compiled for.
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt"))
-      found.items[found.n++] = &avx2_kernels;
+      found.items[found.n++] = &avx2::table;
 #endif
-    found.items[found.n++] = &portable_kernels;
+    found.items[found.n++] = &portable::table;
     return found;
   }();
   return choice;

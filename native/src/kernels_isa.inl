@@ -1,6 +1,6 @@
 // The inner loops, written once with the compiler's vector types and compiled once per instruction set
-// (kernels_portable.cpp, kernels_avx2.cpp). Only raw memory in here: a library template compiled with
-// AVX2 could be linked into code that must run without it.
+// (kernels_portable.cpp, kernels_avx2.cpp), in a namespace named after it (MPBOOST_ISA). Only raw memory in here: a
+// library template compiled with AVX2 could be linked into code that must run without it.
 
 #include <cstdint>
 #include <cstring>
@@ -14,8 +14,7 @@
 #include <immintrin.h>
 #endif
 
-namespace mpboost {
-namespace MPBOOST_ISA {
+namespace mpboost::MPBOOST_ISA {
 namespace {
 
 #include "vectors.inl"
@@ -35,5 +34,26 @@ void log_exponential(double* values, std::int64_t n) {
 }
 
 }  // namespace
-}  // namespace MPBOOST_ISA
-}  // namespace mpboost
+
+#define MPBOOST_QUOTE(name) #name
+#define MPBOOST_NAME_OF(isa) MPBOOST_QUOTE(isa)
+
+extern const Kernels table;  // a constant is its file's own unless declared so: kernels.cpp needs it
+const Kernels table{
+    .name = MPBOOST_NAME_OF(MPBOOST_ISA),
+    .search_pairs = search_pairs,
+    .search_bins = search_bins,
+    .search_weighted_pairs = search_weighted_pairs,
+    .search_weighted_bins = search_weighted_bins,
+    .search_gradients = search_gradients,
+    .log_exponential = log_exponential,
+    .sweep_block = sweep_block,
+    .select_block = select_block,
+    .log_loss = log_loss,
+    .softmax = softmax,
+    .value_loss = value_loss,
+    .gradient_sizes = gradient_sizes,
+    .sum_blocks = sum_blocks,
+};
+
+}  // namespace mpboost::MPBOOST_ISA

@@ -1,8 +1,9 @@
+#include "mpboost/leaf_sums.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
-#include "mpboost/gradients.hpp"
 #include "sweep.hpp"
 
 namespace mpboost {
@@ -10,7 +11,7 @@ namespace {
 
 using Pair [[gnu::vector_size(16)]] = double;  // gradient and hessian
 
-// Pairs of four rows, or of four outputs, at a time.
+// Call add(i, pair) for each row, or output, loading four of them at a time.
 template <class Add>
 [[gnu::always_inline]] inline void for_pairs(const float* gradients, const float* hessians, std::int64_t n, Add add) {
   using Four [[gnu::vector_size(16)]] = float;
@@ -28,12 +29,14 @@ template <class Add>
   for (; i < n; ++i) add(i, Pair{gradients[i], hessians[i]});
 }
 
-// The sums of a chunk of rows. Rows of one leaf often follow one another, and each would wait for the sum of the one before:
-// with a single output, rows take turns in four sets of sums.
+// The sums of a chunk of rows. With a single output, rows take turns in four sets of sums: neighbours are often in one
+// leaf, and an addition would have to wait for the one before.
 class LeafSums {
  public:
   LeafSums(std::size_t n_leaves, std::int64_t n_outputs)
-      : n_outputs_(n_outputs), size_(n_leaves * static_cast<std::size_t>(n_outputs)), sums_(size_ * (n_outputs == 1 ? 4 : 1)) {}
+      : n_outputs_(n_outputs),
+        size_(n_leaves * static_cast<std::size_t>(n_outputs)),
+        sums_(size_ * (n_outputs == 1 ? 4 : 1)) {}
 
   void add(const std::uint16_t* leaves, const float* gradients, const float* hessians, std::int64_t n_rows) {
     Pair* sums = sums_.data();
@@ -67,7 +70,8 @@ class LeafSums {
   std::vector<Pair> sums_;  // [leaf][set] or [leaf][output]
 };
 
-// Blocks that are added up together: the larger the tree, the more, so that the sums of all chunks take a few bytes per row.
+// Blocks that are added up together: the more leaves and outputs, the more, so that the sums of all chunks take at most
+// about four bytes per row.
 std::int64_t chunk_blocks(std::size_t n_sums) {
   return 16'384 / block_rows * static_cast<std::int64_t>(1 + n_sums / 4096);
 }
@@ -76,11 +80,12 @@ struct WeightedResidual {
   float residual, weight;
 };
 
-// Halve the range that the quantile is in until it is found.
-double find_quantile(std::span<WeightedResidual> rows, double alpha) {
+// Halve the rows that the quantile may be among until one is left.
+double compute_quantile(std::span<WeightedResidual> rows, double alpha) {
   if (rows.empty()) return 0.0;
   const auto weigh = [](std::span<const WeightedResidual> some) {
-    return std::accumulate(some.begin(), some.end(), 0.0, [](double sum, WeightedResidual row) { return sum + row.weight; });
+    return std::accumulate(some.begin(), some.end(), 0.0,
+                           [](double sum, WeightedResidual row) { return sum + row.weight; });
   };
   const double target = alpha * weigh(rows);
   double below = 0.0;
@@ -97,8 +102,8 @@ double find_quantile(std::span<WeightedResidual> rows, double alpha) {
 
 }  // namespace
 
-std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients, const float* hessians,
-                               std::int64_t n_outputs, std::uint16_t* leaves, Threads& threads) {
+std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients,
+                               const float* hessians, std::int64_t n_outputs, std::uint16_t* leaves, Threads& threads) {
   const std::size_t n_leaves = tree.n_leaves(), n_sums = n_leaves * static_cast<std::size_t>(n_outputs);
   const std::int64_t length = chunk_blocks(n_sums), n_blocks = columns.n_blocks();
   const std::int64_t n_chunks = (n_blocks + length - 1) / length;
@@ -124,8 +129,9 @@ std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, cons
   return total;
 }
 
-std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* weights, const std::uint16_t* leaves, const float* gradients,
-                             const float* hessians, std::int64_t n_outputs, std::int64_t n_leaves) {
+std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* weights, const std::uint16_t* leaves,
+                             const float* gradients, const float* hessians, std::int64_t n_outputs,
+                             std::int64_t n_leaves) {
   std::vector<double> sums(static_cast<std::size_t>(2 * n_outputs * n_leaves));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double weight = weights ? weights[i] : 1.0;
@@ -141,7 +147,7 @@ std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* w
 
 std::vector<double> leaf_quantiles(const std::uint16_t* leaves, const float* residuals, const float* weights,
                                    std::int64_t n_rows, double alpha, std::int64_t n_leaves, Threads& threads) {
-  // Rows with weight, sorted by leaf: those of leaf k begin at ends[k], which moves on as they are put there.
+  // Sort rows with weight by leaf, by counting: ends[k] is where the next row of leaf k goes.
   std::vector<std::size_t> ends(static_cast<std::size_t>(n_leaves) + 1);
   const auto weight_of = [=](std::int64_t i) { return weights ? weights[i] : 1.0f; };
   for (std::int64_t i = 0; i < n_rows; ++i) {
@@ -156,7 +162,7 @@ std::vector<double> leaf_quantiles(const std::uint16_t* leaves, const float* res
   threads.for_ranges(n_leaves, 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto leaf = static_cast<std::size_t>(begin); leaf < static_cast<std::size_t>(end); ++leaf) {
       const std::size_t first = leaf ? ends[leaf - 1] : 0;
-      quantiles[leaf] = find_quantile(std::span(rows).subspan(first, ends[leaf] - first), alpha);
+      quantiles[leaf] = compute_quantile(std::span(rows).subspan(first, ends[leaf] - first), alpha);
     }
   });
   return quantiles;

@@ -1,20 +1,20 @@
-// Part of kernels_isa.inl: outputs F are moved by a tree, and the first and second derivatives of the loss follow. Plain
-// arithmetic, a row per lane: the compiler makes vectors of it, and the bits are the same whatever their length.
+// Part of kernels_isa.inl: add leaf values to outputs F, and compute the first and second derivatives of the loss.
+// Plain arithmetic, a row per lane: the compiler makes vectors of it, and the bits are the same whatever their length.
 
 inline constexpr float largest = 3.40282347e38f;
-inline constexpr float least_hessian = 1e-16f;
-inline constexpr float least_exponent = -87.0f;  // of numbers that are not subnormal
+inline constexpr float least_hessian = 1e-16f;   // of a row: not 0, since sums are divided by
+inline constexpr float least_exponent = -87.0f;  // exp of it is still a normal number
 
 [[gnu::always_inline]] inline float at_least(float x, float low) { return x < low ? low : x; }
 [[gnu::always_inline]] inline float at_most(float x, float high) { return x > high ? high : x; }
 [[gnu::always_inline]] inline float size_of(float x) { return __builtin_fabsf(x); }
 
-// Never infinite, since that times a weight of zero is no number.
+// Keep finite: infinity times a weight of zero is not a number.
 [[gnu::always_inline]] inline float saturate(float x) { return at_least(at_most(x, largest), -largest); }
 
 // exp(x) for x in [-87, 88], to a relative error of 2e-7: 2^n exp(rest), with the series of Cephes for |rest| < 0.35.
 [[gnu::always_inline]] inline float exp_single(float x) {
-  constexpr float magic = 0x1.8p23f;  // what is added to it is rounded, and stands in its low bits
+  constexpr float magic = 0x1.8p23f;  // a sum with it is rounded to a whole number, in its low bits
   const float shifted = x * 1.44269504f + magic;
   const float n = shifted - magic;
   const float rest = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -25,7 +25,8 @@ inline constexpr float least_exponent = -87.0f;  // of numbers that are not subn
   series = series * rest + 1.6666665459e-1f;
   series = series * rest + 5.0000001201e-1f;
   series = series * (rest * rest) + rest + 1.0f;
-  const std::int32_t power = (__builtin_bit_cast(std::int32_t, shifted) - __builtin_bit_cast(std::int32_t, magic)) << 23;
+  const std::int32_t power = (__builtin_bit_cast(std::int32_t, shifted) - __builtin_bit_cast(std::int32_t, magic))
+                             << 23;
   return __builtin_bit_cast(float, __builtin_bit_cast(std::int32_t, series) + power);
 }
 
@@ -49,7 +50,7 @@ template <class T>
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
 }
 
-// Call derive(weight), where weight(i) is that of row i: loops without weights do not look for any.
+// Call derive(weight), where weight(i) is that of row i: compiled apart for rows without weights.
 template <class Label, class Derive>
 [[gnu::always_inline]] inline double with_weights(const LossRows<Label>& rows, Derive derive) {
   if (!rows.weights) return derive([](std::int64_t) { return 1.0f; });
@@ -70,7 +71,7 @@ double log_loss(const LossRows<std::int8_t>& rows) {
   for (std::int64_t i = 0; i < n; ++i) signs[i] = rows.labels[i] > 0 ? 1.0f : -1.0f;
   return with_weights(rows, [&](auto weight) {
     const float* raw = rows.raw;
-    float *__restrict gradients = rows.gradients, *__restrict hessians = rows.hessians;
+    float* __restrict gradients = rows.gradients, * __restrict hessians = rows.hessians;
     for (std::int64_t i = 0; i < n; ++i) {
       const float margin = signs[i] * raw[i];
       const float e = exp_single(at_least(-size_of(margin), least_exponent));
@@ -84,7 +85,8 @@ double log_loss(const LossRows<std::int8_t>& rows) {
   });
 }
 
-// F of up to softmax_rows rows, moved, with the rows of an output side by side: tile[output][row].
+// Add leaf values to F of up to softmax_rows rows, and copy F with the rows of an output side by side:
+// tile[output][row].
 inline void load_tile(const LossRows<std::uint16_t>& rows, std::int64_t first, std::int64_t n, float* __restrict tile) {
   const std::int64_t n_outputs = rows.n_outputs;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -103,8 +105,8 @@ inline void store_tile(const float* tile, std::int64_t n, std::int64_t n_outputs
     for (std::int64_t i = 0; i < n; ++i) out[i * n_outputs + k] = tile[k * softmax_rows + i];
 }
 
-// Turn a tile of F into probabilities, and tell which is the largest.
-inline void find_probabilities(float* __restrict tile, std::int64_t n_outputs, std::int32_t* __restrict winners) {
+// Turn a tile of F into probabilities, and write which is the largest of each row.
+inline void compute_probabilities(float* __restrict tile, std::int64_t n_outputs, std::int32_t* __restrict winners) {
   float most[softmax_rows], sums[softmax_rows]{};
   for (int i = 0; i < softmax_rows; ++i) most[i] = tile[i], winners[i] = 0;
   for (std::int64_t k = 1; k < n_outputs; ++k) {
@@ -121,14 +123,14 @@ inline void find_probabilities(float* __restrict tile, std::int64_t n_outputs, s
       sums[i] += of_output[i];
     }
   }
-  for (int i = 0; i < softmax_rows; ++i) sums[i] = 1.0f / sums[i];
+  for (float& sum : sums) sum = 1.0f / sum;
   for (std::int64_t k = 0; k < n_outputs; ++k)
     for (int i = 0; i < softmax_rows; ++i) tile[k * softmax_rows + i] *= sums[i];
 }
 
 double softmax(const LossRows<std::uint16_t>& rows) {
   const std::int64_t n_outputs = rows.n_outputs, size = n_outputs * softmax_rows;
-  float *__restrict tile = rows.scratch, *__restrict gradients = tile + size, *__restrict hessians = gradients + size;
+  float* __restrict tile = rows.scratch, * __restrict gradients = tile + size, * __restrict hessians = gradients + size;
   for (std::int64_t i = 0; i < size; ++i) tile[i] = 0.0f;
   float is_right[max_loss_rows];
   for (std::int64_t first = 0; first < rows.n_rows; first += softmax_rows) {
@@ -138,7 +140,7 @@ double softmax(const LossRows<std::uint16_t>& rows) {
     for (std::int64_t i = 0; i < n; ++i) labels[i] = rows.labels[first + i];
     for (std::int64_t i = 0; i < n; ++i) weights[i] = rows.weights ? rows.weights[first + i] : 1.0f;
     load_tile(rows, first, n, tile);
-    find_probabilities(tile, n_outputs, winners);
+    compute_probabilities(tile, n_outputs, winners);
     for (std::int64_t k = 0; k < n_outputs; ++k) {
       for (int i = 0; i < softmax_rows; ++i) {
         const float p = tile[k * softmax_rows + i];
@@ -166,7 +168,7 @@ template <ValueLoss loss>
     return {raw, rest > 0.0f ? 1.0f - parameter : (rest < 0.0f ? -parameter : 0.0f), 1.0f};
   if constexpr (loss == ValueLoss::huber)
     return {raw, at_least(at_most(rest, parameter), -parameter), at_most(parameter / size_of(rest), 1.0f)};
-  const float log_mean = at_least(at_most(raw, 80.0f), -80.0f);
+  const float log_mean = at_least(at_most(raw, 80.0f), -80.0f);  // exp stays finite, with room for a sum
   const float mean = exp_single(log_mean);
   if constexpr (loss == ValueLoss::poisson) return {mean, saturate(mean - label), mean};
   const float ratio = saturate(label * exp_single(-log_mean));
@@ -178,7 +180,7 @@ double derive_values(const LossRows<float>& rows) {
   move_outputs(rows);
   return with_weights(rows, [&](auto weight) {
     const float *raw = rows.raw, *labels = rows.labels;
-    float *__restrict gradients = rows.gradients, *__restrict hessians = rows.hessians;
+    float* __restrict gradients = rows.gradients, * __restrict hessians = rows.hessians;
     float predictions[max_loss_rows];
     const float parameter = rows.parameter;
     for (std::int64_t i = 0; i < rows.n_rows; ++i) {
@@ -208,7 +210,7 @@ double value_loss(ValueLoss loss, const LossRows<float>& rows) {
   return 0.0;
 }
 
-// Squares of gradients beyond 1.8e19 overflow: these are all as large.
+// Squares of gradients beyond 1.8e19 overflow: all such gradients count as equally large.
 void gradient_sizes(const GradientRows& rows, float* __restrict sizes) {
   const float *gradients = rows.gradients, *hessians = rows.hessians;
   const float smoothing = rows.smoothing;

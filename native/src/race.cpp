@@ -12,7 +12,7 @@ namespace mpboost {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t grain = 1 << 15;
+constexpr std::int64_t grain = 1 << 15;  // items
 
 struct Arrival {
   double log_time;
@@ -22,8 +22,8 @@ struct Arrival {
   }
 };
 
-// The chance to have arrived by d widths after exp(-log-weight). Before the table begins nobody has: the least time
-// there is, 2^-53, is after it.
+// The chance that an item has arrived by the time exp(d * width) / weight. The table begins at exp(-45), before the
+// least time that can be drawn, 2^-53 = exp(-36.7), and ends at exp(4), when all but exp(-54) have arrived.
 class Chances {
  public:
   explicit Chances(double width)
@@ -41,21 +41,21 @@ class Chances {
   std::vector<double> chances_;
 };
 
-// Which items may have arrived by some time: those whose random bits exceed the limit of their weight's level. Level k
-// holds log-weights in (high - k * width, high - (k - 1) * width]; the first and the last are open. Times are counted
-// from exp(-origin), so that the common size of the weights takes nothing off their differences.
+// Tells which items may have arrived by some time: those whose random bits exceed the limit of their weight's level.
+// Level k holds log-weights in (high - k * width, high - (k - 1) * width]; the first and the last level are open. Times
+// are counted in units of exp(-origin), so that weights that are all huge or tiny lose no digits.
 class Screen {
  public:
   static constexpr int max_levels = 1024;
 
-  // Lets everybody through.
+  // Lets all items pass.
   explicit Screen(double origin) : origin_(origin) {}
 
-  // Lets those through who can be there by `deadline` widths after exp(-high).
+  // Lets those items pass that may arrive by exp(deadline * width - high).
   Screen(double high, double width, int n_levels, int deadline, const Chances& chances)
       : origin_(high), per_width_(1.0 / width), last_level_(n_levels), deadline_(deadline * width) {
     for (int level = 1; level <= n_levels; ++level) {
-      // One with the largest weight of its level is in time when its uniform number exceeds this.
+      // An item with the largest weight of its level is in time if its uniform number exceeds this.
       const double least = 1.0 - chances(deadline - level + 1) * (1.0 + 1e-9) - 0x1p-50;
       limits_[level] = least > 0 ? static_cast<std::uint64_t>(least * 0x1p64) : 0;
     }
@@ -63,7 +63,7 @@ class Screen {
 
   bool passes(double log_weight, std::uint64_t bits) const {
     double level = (origin_ - log_weight) * per_width_ + 1.0;
-    level = level < last_level_ ? level : last_level_;  // also if it is not a number
+    level = level < last_level_ ? level : last_level_;  // also if it is NaN
     level = level > 0.0 ? level : 0.0;
     return bits >= limits_[static_cast<int>(level)];
   }
@@ -103,11 +103,11 @@ struct Extent {
 };
 
 template <class LogWeight>
-Extent find_extent(const Sample<LogWeight>& sample, Threads& threads) {
+Extent compute_extent(const Sample<LogWeight>& sample, Threads& threads) {
   Extent all;
   std::mutex mutex;
   threads.for_ranges(sample.size, grain, [&](std::int64_t begin, std::int64_t end) {
-    Extent extent[4];  // four chains of comparisons, so that the processor need not wait
+    Extent extent[4];  // four chains of comparisons, which need not wait for each other
     for (std::int64_t i = begin; i < end; ++i) {
       auto& [lowest, highest] = extent[i % 4];
       const double w = sample[i];
@@ -115,24 +115,25 @@ Extent find_extent(const Sample<LogWeight>& sample, Threads& threads) {
       lowest = finite < lowest ? finite : lowest;
       highest = w > highest ? w : highest;
     }
-    std::lock_guard lock(mutex);
+    const std::scoped_lock lock(mutex);
     for (const auto& [lowest, highest] : extent) all = {std::min(all.low, lowest), std::max(all.high, highest)};
   });
   return all;
 }
 
-// A screen that n items, and not many more, will pass in all likelihood: weights are rounded to levels, so the number that
-// is expected by some time is a sum over levels. A sample tells enough about the weights, as n is large where it is thin.
+// Choose a screen that n items, but not many more, are likely to pass. Weights are rounded to levels, so the number of
+// arrivals that is expected by some time is a sum over levels. Rounding lets up to exp(0.25) = 1.28 times as many pass
+// as needed. Of many items only every stride-th is looked at: about 100 of those to be drawn, or more, are among these.
 template <class LogWeight>
-Screen find_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, Threads& threads) {
+Screen choose_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, Threads& threads) {
   constexpr double fine_width = 0.25;
   static const Chances fine_chances(fine_width);
   const std::int64_t stride = std::clamp<std::int64_t>(n / 100, 1, 16);
   const Sample<LogWeight> sample{log_weight, stride, (n_items + stride - 1) / stride};
 
-  const Extent extent = find_extent(sample, threads);
+  const Extent extent = compute_extent(sample, threads);
   const double high = extent.high, range = extent.high - extent.low;
-  // Differences would be lost in the range: count times from the weight of the last item that may be drawn.
+  // Weights differ too much to be told apart on one scale: let the last item that may be drawn set the unit of time.
   if (!(range >= 0.0 && range < 1e6)) return Screen(find_nth_largest(log_weight, n_items, n));
   const double width = std::max(fine_width, range / (Screen::max_levels - 2));
   const double per_width = 1.0 / width;
@@ -144,19 +145,20 @@ Screen find_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, T
     std::uint32_t here[Screen::max_levels + 1] = {};
     for (std::int64_t i = begin; i < end; ++i)
       if (const double w = sample[i]; w > -infinity) ++here[static_cast<int>((high - w) * per_width) + 1];
-    std::lock_guard lock(mutex);
+    const std::scoped_lock lock(mutex);
     for (int level = 1; level <= n_levels; ++level) counts[level] += here[level];
   });
 
   const std::optional<Chances> own_chances = width == fine_width ? std::nullopt : std::optional<Chances>(width);
   const Chances& chances = own_chances ? *own_chances : fine_chances;
-  const auto expected = [&](int deadline) {  // if all have the least weight of their level
+  const auto expected = [&](int deadline) {  // arrivals, if all have the least weight of their level
     double sum = 0.0;
     for (int level = 1; level <= n_levels; ++level)
       sum += static_cast<double>(counts[level]) * chances(deadline - level);
     return sum;
   };
   const double share = static_cast<double>(n) / static_cast<double>(stride);
+  // Four standard deviations more: in about 1 of 30 000 draws too few pass, and all items must be looked at again.
   const double wanted = share + 4.0 * std::sqrt(share) + 4.0;
   int early = chances.first(), late = n_levels + chances.last();
   if (expected(late) < wanted) return Screen(high);
@@ -175,9 +177,9 @@ std::vector<double> draw_log_exponentials(std::span<const std::int64_t> items, c
   return draws;
 }
 
-// The arrivals of a range of items that are before the screen's deadline.
+// Draw the arrivals, before the screen's deadline, of a range of items.
 template <class LogWeight>
-std::vector<Arrival> find_arrivals(LogWeight log_weight, const Screen& screen, std::int64_t begin, std::int64_t end,
+std::vector<Arrival> draw_arrivals(LogWeight log_weight, const Screen& screen, std::int64_t begin, std::int64_t end,
                                    const Stream& stream) {
   std::vector<std::int64_t> items;
   constexpr std::int64_t batch = 512;
@@ -201,17 +203,17 @@ std::vector<Arrival> find_arrivals(LogWeight log_weight, const Screen& screen, s
   return arrivals;
 }
 
-// The first n items to arrive, or all that ever do.
+// The first n items to arrive, or all that have a positive weight.
 template <class LogWeight>
 std::vector<std::int64_t> first_items(LogWeight log_weight, std::int64_t n_items, std::int64_t n, const Stream& stream,
                                       Threads& threads) {
-  Screen screen = find_screen(log_weight, n_items, n, threads);
+  Screen screen = choose_screen(log_weight, n_items, n, threads);
   std::vector<Arrival> all;
   while (true) {
     std::mutex mutex;
     threads.for_ranges(n_items, grain, [&](std::int64_t begin, std::int64_t end) {
-      const auto arrivals = find_arrivals(log_weight, screen, begin, end, stream);
-      std::lock_guard lock(mutex);
+      const auto arrivals = draw_arrivals(log_weight, screen, begin, end, stream);
+      const std::scoped_lock lock(mutex);
       all.insert(all.end(), arrivals.begin(), arrivals.end());
     });
     if (static_cast<std::int64_t>(all.size()) >= n || screen.is_open()) break;
@@ -238,8 +240,8 @@ std::vector<std::int64_t> race(const double* log_weights, std::int64_t n_items, 
   auto items = first_items([=](std::int64_t i) { return log_weights[i]; }, n_items, n, stream, threads);
   const std::int64_t n_left = n - static_cast<std::int64_t>(items.size());
   if (n_left > 0) {  // every item of positive weight is in
-    const auto rest = first_items([=](std::int64_t i) { return log_weights[i] > -infinity ? -infinity : 0.0; },
-                                  n_items, n_left, stream, threads);
+    const auto rest = first_items([=](std::int64_t i) { return log_weights[i] > -infinity ? -infinity : 0.0; }, n_items,
+                                  n_left, stream, threads);
     items.insert(items.end(), rest.begin(), rest.end());
     std::ranges::sort(items);
   }

@@ -1,18 +1,18 @@
 // Part of kernels_isa.inl: the best split of the rows of a node.
 
-// The best split of each lane so far. Of equal scores the lowest code wins: where codes are not offered
-// in ascending order they have to be compared. A split that leaves one side empty has score 0 / 0, which never compares
-// as better, so min_samples_leaf needs a look only when it is more than one.
+// The best split of each lane so far. Of equal scores the lowest code wins: where codes are not offered in ascending
+// order, they have to be compared. A split that leaves one side empty has score 0 / 0, which never compares as better,
+// so min_samples_leaf is checked only if it is more than one.
 template <class P, bool is_ordered, bool has_min_leaf>
 struct LaneBest {
-  using Real = typename P::Real;
-  using Int = typename P::Int;
+  using Real = P::Real;
+  using Int = P::Int;
   Real n, positive, min_leaf;
   Real score[P::n_vectors];
   Int code[P::n_vectors];  // 2 * bin + missing_left
 
   LaneBest(std::int64_t n_all, std::int64_t n_positive, std::int32_t min_samples_leaf) {
-    using Scalar = typename P::Scalar;
+    using Scalar = P::Scalar;
     n = Real{} + static_cast<Scalar>(n_all);
     positive = Real{} + static_cast<Scalar>(n_positive);
     min_leaf = Real{} + static_cast<Scalar>(min_samples_leaf);
@@ -23,7 +23,7 @@ struct LaneBest {
   }
 
   // Offer a split that sends `left` rows to the left, `left_positive` of them positive.
-  inline void offer(int v, Real left, Real left_positive, Int split_code, Int allowed = ~Int{}) {
+  void offer(int v, Real left, Real left_positive, Int split_code, Int allowed = ~Int{}) {
     const Real right = n - left;
     const Real d = left_positive * n - left * positive;
     const Real s = d * d / (left * right);
@@ -57,8 +57,8 @@ struct Thresholds {
   static constexpr int size = 4;
   ByteVector codes[size];
 
-  // How many of some rows have codes of at most the thresholds', lane by lane.
-  inline void count_up_to(const std::uint8_t* rows, std::int32_t n, ByteVector (&counts)[size]) const {
+  // Count the rows whose codes are at most those of each threshold, lane by lane.
+  void count_up_to(const std::uint8_t* rows, std::int32_t n, ByteVector (&counts)[size]) const {
     ByteVector c0{}, c1{}, c2{}, c3{};
     for (std::int32_t i = 0; i < n; ++i) {
       const auto x = load<ByteVector>(rows + i * group_lanes);
@@ -74,7 +74,7 @@ struct Thresholds {
   }
 };
 
-// How many rows of a node miss the value, lane by lane: of both classes, and of the positive one.
+// Rows of a node with a missing value, lane by lane: of both classes, and of the positive one.
 struct MissingCounts {
   alignas(32) std::uint8_t all[group_lanes] = {};
   alignas(32) std::uint8_t positive[group_lanes] = {};
@@ -90,8 +90,8 @@ struct MissingCounts {
   }
 };
 
-// Every row's codes are tried as thresholds: quadratic in rows, but for all features at a time, without
-// sorting, counting bins or branching. Counts fit in bytes.
+// Try the codes of every row as thresholds: quadratic in rows, but for all features at a time, without sorting,
+// counting bins or branching. Counts fit in bytes.
 template <bool has_missing, bool has_min_leaf>
 GroupSplit search_pairs_as(const NodeRows& node) {
   using Real = Single::Real;
@@ -138,12 +138,12 @@ GroupSplit search_pairs_as(const NodeRows& node) {
   return best.reduce();
 }
 
-// Rows are counted per bin, then all bins are tried in order, many features side by side.
+// Count rows per bin, then try all bins in order, many features side by side.
 template <class P, bool has_missing, bool has_min_leaf>
 GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
-  using Real = typename P::Real;
-  using Int = typename P::Int;
-  using Count = typename P::Count;
+  using Real = P::Real;
+  using Int = P::Int;
+  using Count = P::Count;
   auto* negatives = reinterpret_cast<Count*>(histogram.counts[0]);
   auto* positives = reinterpret_cast<Count*>(histogram.counts[1]);
   for (Count* counts : {negatives, positives}) {
@@ -159,7 +159,9 @@ GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
 
   LaneBest<P, true, has_min_leaf> best(node.n_negative + node.n_positive, node.n_positive, node.min_samples_leaf);
   for (int v = 0; v < P::n_vectors; ++v) {
-    const auto read = [&](const Count* counts, int code) { return read_counts(counts + code * group_lanes + v * P::lanes); };
+    const auto read = [&](const Count* counts, int code) {
+      return read_counts(counts + code * group_lanes + v * P::lanes);
+    };
     Real left{}, left_positive{}, missing{}, missing_positive{};
     if constexpr (has_missing) {
       missing_positive = read(positives, missing_code);
@@ -171,7 +173,7 @@ GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
       left += here_positive + read(negatives, bin);
       const Int code = Int{} + 2 * bin;
       best.offer(v, left, left_positive, code);
-      // Nothing but missing values on the left would be the mirror of nothing but these on the right.
+      // Only missing values on the left is the same split as only these on the right, which is offered elsewhere.
       if constexpr (has_missing) best.offer(v, left + missing, left_positive + missing_positive, code + 1, left > 0);
     }
   }

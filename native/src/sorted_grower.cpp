@@ -5,13 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <ranges>
 
 namespace mpboost {
-namespace {
-
-constexpr std::int32_t polled_rows = 4096;  // nodes of fewer rows take no time to speak of
-
-}  // namespace
 
 template <class Criterion>
 GrownTree SortedGrower<Criterion>::grow(const BinnedColumns& columns, const Minipatch<Label>& patch,
@@ -32,7 +28,7 @@ GrownTree SortedGrower<Criterion>::grow(const BinnedColumns& columns, const Mini
     if (poll && node.size() >= polled_rows) poll();
     criterion_.open(rows(node, node.list));
     Choice choice;
-    const bool is_split = !node.is_final && find_split(node, choice);
+    const bool is_split = !node.is_final && choose_split(node, choice);
     const auto index = static_cast<std::int32_t>(is_split ? splits.size() : ~leaf_values.size());
     if (node.parent >= 0) {
       Split& parent = splits[static_cast<std::size_t>(node.parent)];
@@ -46,7 +42,8 @@ GrownTree SortedGrower<Criterion>::grow(const BinnedColumns& columns, const Mini
     const std::size_t place = features_[choice.list];
     const std::int32_t categories = choice.is_set ? static_cast<std::int32_t>(category_sets.size()) : -1;
     if (choice.is_set) category_sets.push_back(choice.set);
-    splits.push_back({static_cast<std::int32_t>(patch.features[place]), 0, 0, categories, choice.bin, choice.missing_left, 0});
+    splits.push_back(
+        {static_cast<std::int32_t>(patch.features[place]), 0, 0, categories, choice.bin, choice.missing_left, 0});
     grown.importances[place] += std::max(0.0, criterion_.gain(choice.score));
     Node left{node.begin, 0, node.depth + 1, index, true, choice.list, false};
     Node right{0, node.end, node.depth + 1, index, false, choice.list, false};
@@ -66,10 +63,13 @@ GrownTree SortedGrower<Criterion>::grow(const BinnedColumns& columns, const Mini
 template <class Criterion>
 void SortedGrower<Criterion>::lay_out(const BinnedColumns& columns, const Minipatch<Label>& patch) {
   n_rows_ = patch.rows.size();
-  const auto is_categorical = [&](std::size_t place) { return patch.is_categorical && patch.is_categorical[patch.features[place]]; };
+  const auto is_categorical = [&](std::size_t place) {
+    return patch.is_categorical && patch.is_categorical[patch.features[place]];
+  };
   features_.resize(patch.features.size());
-  std::iota(features_.begin(), features_.end(), std::size_t{0});
-  const auto categorical = std::stable_partition(features_.begin(), features_.end(), std::not_fn(is_categorical));
+  const auto places = std::views::iota(std::size_t{0}, features_.size());
+  const auto categorical = std::ranges::remove_copy_if(places, features_.begin(), is_categorical).out;
+  std::ranges::copy_if(places, categorical, is_categorical);
   n_numeric_ = static_cast<std::size_t>(categorical - features_.begin());
 
   goes_left_.resize(n_rows_);
@@ -89,7 +89,7 @@ void SortedGrower<Criterion>::lay_out(const BinnedColumns& columns, const Minipa
 }
 
 template <class Criterion>
-typename SortedGrower<Criterion>::Node SortedGrower<Criterion>::make_root() const {
+SortedGrower<Criterion>::Node SortedGrower<Criterion>::make_root() const {
   Node root{0, static_cast<std::int32_t>(n_rows_), 0, -1, false, 0, false};
   root.is_final = is_final(root);
   return root;
@@ -102,7 +102,7 @@ bool SortedGrower<Criterion>::is_final(const Node& node) const {
 }
 
 template <class Criterion>
-bool SortedGrower<Criterion>::find_split(const Node& node, Choice& choice) {
+bool SortedGrower<Criterion>::choose_split(const Node& node, Choice& choice) {
   choice.score = -std::numeric_limits<double>::infinity();
   for (std::size_t list = 0; list < features_.size(); ++list) {
     if (!varies_[list]) continue;
@@ -124,11 +124,12 @@ void SortedGrower<Criterion>::search(const Node& node, std::size_t list, Choice&
   if (code_of(entries.back()) == missing_code) {
     const auto missing = std::ranges::lower_bound(entries, Entry{missing_code} << place_bits);
     const auto n_values = static_cast<std::int32_t>(missing - entries.begin());
-    using Side = typename Criterion::template Side<has_weights, true>;
+    using Side = Criterion::template Side<has_weights, true>;
     is_set ? search_categories<Side>(node, list, n_values, choice) : search_values<Side>(node, list, n_values, choice);
   } else {
-    using Side = typename Criterion::template Side<has_weights, false>;
-    is_set ? search_categories<Side>(node, list, node.size(), choice) : search_values<Side>(node, list, node.size(), choice);
+    using Side = Criterion::template Side<has_weights, false>;
+    is_set ? search_categories<Side>(node, list, node.size(), choice)
+           : search_values<Side>(node, list, node.size(), choice);
   }
 }
 
@@ -161,13 +162,15 @@ void SortedGrower<Criterion>::search_values(const Node& node, std::size_t list, 
   const std::uint8_t bin = code_of(entries[static_cast<std::size_t>(best_end - 1)]);
   const bool is_last = best_end == n_values;
   const int next = is_last ? 0 : code_of(entries[static_cast<std::size_t>(best_end)]);
-  choice = {list, best, static_cast<std::uint8_t>(is_last ? max_value_bins - 1 : (bin + next) / 2), best_missing_left, false, {}};
+  choice = {list,  best, static_cast<std::uint8_t>(is_last ? max_value_bins - 1 : (bin + next) / 2), best_missing_left,
+            false, {}};
 }
 
 // Try cuts of the categories in the order of their keys.
 template <class Criterion>
 template <class Side>
-void SortedGrower<Criterion>::search_categories(const Node& node, std::size_t list, std::int32_t n_values, Choice& choice) {
+void SortedGrower<Criterion>::search_categories(const Node& node, std::size_t list, std::int32_t n_values,
+                                                Choice& choice) {
   const auto entries = rows(node, list);
   categories_.clear();
   for (std::int32_t i = 0; i < n_values; ++i) {
@@ -176,7 +179,9 @@ void SortedGrower<Criterion>::search_categories(const Node& node, std::size_t li
     ++categories_.back().end;
   }
   criterion_.place_categories(entries, categories_);
-  std::ranges::sort(categories_, [](const Category& a, const Category& b) { return a.key != b.key ? a.key < b.key : a.code < b.code; });
+  std::ranges::sort(categories_, [](const Category& a, const Category& b) {
+    return a.key != b.key ? a.key < b.key : a.code < b.code;
+  });
 
   const std::int32_t n = node.size(), n_missing = n - n_values;
   const std::int32_t least = limits_.min_samples_leaf, most = n - least;
@@ -185,23 +190,24 @@ void SortedGrower<Criterion>::search_categories(const Node& node, std::size_t li
   Choice best{list, -std::numeric_limits<double>::infinity(), 0, false, true, {}};
   std::int32_t n_left = 0;
   const auto offer = [&](double score, std::int32_t n_side, bool missing_left) {
-    if (n_side >= least && n_side <= most && score > best.score) best = {list, score * Criterion::rounding, 0, missing_left, true, set};
+    if (n_side >= least && n_side <= most && score > best.score)
+      best = {list, score * Criterion::rounding, 0, missing_left, true, set};
   };
   for (const Category& category : categories_) {
-    for (std::int32_t i = category.begin; i < category.end; ++i) side.move(place_of(entries[static_cast<std::size_t>(i)]));
+    for (std::int32_t i = category.begin; i < category.end; ++i)
+      side.move(place_of(entries[static_cast<std::size_t>(i)]));
     n_left += category.size();
     insert(set, category.code);
     if (n_left < n) offer(side.score(), n_left, false);
     if (n_missing > 0 && n_left + n_missing < n) offer(side.score_with_missing(), n_left + n_missing, true);
   }
   if (std::isinf(best.score)) return;  // no cut is allowed
-  // What categories gain by chance is taken off for the most part: see binary_categories.cpp.
   const double k = static_cast<double>(categories_.size()) + (n_missing > 0);
-  best.score = std::max(criterion_.base(), best.score - 0.75 * (k - 1) / (n - 1) * criterion_.impurity());
+  best.score = std::max(criterion_.base(), best.score - chance_share * (k - 1) / (n - 1) * criterion_.impurity());
   if (best.score > choice.score) choice = best;
 }
 
-// Settle where values go that the node has not seen, missing ones and categories: with its heavier part.
+// Send what the node has not seen, missing values or categories, with its heavier part.
 template <class Criterion>
 void SortedGrower<Criterion>::settle(const Node& node, Choice& choice) const {
   CategorySet seen{};
@@ -232,8 +238,8 @@ void SortedGrower<Criterion>::partition(const Node& node, const Choice& choice, 
     if (varies_[list] && list != choice.list) move_rows(node, list);
 }
 
-// Move the rows of a list that go left to the front of the node, the others behind them, both in their old order; tell
-// how many go left.
+// Move the rows of a list that go left to the front of the node, the others behind them, both in their old order;
+// return how many go left.
 template <class Criterion>
 std::int32_t SortedGrower<Criterion>::move_rows(const Node& node, std::size_t list) {
   Entry* const begin = entries_.data() + list * n_rows_ + node.begin;

@@ -1,26 +1,16 @@
 #include "mpboost/sparse.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
+#include "code_lookup.hpp"
 #include "mpboost/binning.hpp"
-#include "search.hpp"
 #include "typed_table.hpp"
 
 namespace mpboost {
 
-SparseView::SparseView(std::int64_t n_rows, std::vector<std::int64_t> offsets, const TableView& rows,
-                       const TableView& values)
-    : n_rows_(n_rows), offsets_(std::move(offsets)), rows_(rows), values_(values) {
-  if (n_rows < 0 || n_rows > std::numeric_limits<std::int32_t>::max())
-    throw std::invalid_argument("sparse tables have at most 2^31 - 1 rows; split the table or make it dense");
-  if (offsets_.empty() || offsets_.front() != 0 || !std::ranges::is_sorted(offsets_) ||
-      offsets_.back() != rows.n_rows || offsets_.back() != values.n_rows)
-    throw std::invalid_argument("indptr, indices and data of the sparse table do not fit together");
-}
-
-SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, std::int64_t first_feature, Threads& threads)
+SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, std::int64_t first_feature,
+                             Threads& threads)
     : n_rows_(view.n_rows()),
       offsets_(view.offsets()),
       rows_(static_cast<std::size_t>(offsets_.back())),
@@ -39,7 +29,7 @@ SparseColumns::SparseColumns(const SparseView& view, const BinMapper& mapper, st
         int n = 0;
         std::uint8_t* codes = codes_.data() + offsets_[static_cast<std::size_t>(j)];
         const auto flush = [&] {
-          column.has_missing |= find_codes(edges, values, n, codes);
+          column.has_missing |= look_up_codes(edges, values, n, codes);
           codes += n;
           n = 0;
         };

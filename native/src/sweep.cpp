@@ -21,7 +21,9 @@ static_assert(std::endian::native == std::endian::little, "masks and bytes are m
 
 void BoundSplits::bind(TreeView tree, const BinnedColumns& columns) {
   const auto n_splits = static_cast<std::int32_t>(tree.splits.size());
-  const auto slot = [&](std::int32_t child) { return static_cast<std::uint32_t>(child >= 0 ? child : n_splits + ~child); };
+  const auto slot = [&](std::int32_t child) {
+    return static_cast<std::uint32_t>(child >= 0 ? child : n_splits + ~child);
+  };
   splits_.resize(tree.splits.size());
   for (std::int32_t k = n_splits - 1; k >= 0; --k) {  // children before parents
     const Split& split = tree.splits[static_cast<std::size_t>(k)];
@@ -34,7 +36,9 @@ void BoundSplits::bind(TreeView tree, const BinnedColumns& columns) {
         .shift = shift,
         .last_left = static_cast<std::uint8_t>(split.bin + shift),
         .set = split.categories >= 0 ? tree.category_sets[static_cast<std::size_t>(split.categories)].data() : nullptr,
-        .next = split.right >= 0 ? below(split.right).next : split.left >= 0 ? below(split.left).next : k + 1,
+        .next = split.right >= 0  ? below(split.right).next
+                : split.left >= 0 ? below(split.left).next
+                                  : k + 1,
         .leaf_begin = split.left >= 0 ? below(split.left).leaf_begin : ~split.left,
         .leaf_end = split.right >= 0 ? below(split.right).leaf_end : ~split.right + 1,
     };
@@ -79,13 +83,16 @@ void WalkedTree::bind(TreeView tree, const BinnedColumns& columns) {
   for (std::uint32_t k = 0; k < n_splits_; ++k) {
     const Split& split = tree.splits[k];
     const std::uint8_t shift = split.missing_left && columns.has_missing(split.feature);
-    nodes_[k] = {split.feature * columns.stride(), {place(split.left), place(split.right)}, shift, static_cast<std::uint8_t>(split.bin + shift)};
+    nodes_[k] = {split.feature * columns.stride(),
+                 {place(split.left), place(split.right)},
+                 shift,
+                 static_cast<std::uint8_t>(split.bin + shift)};
     if (split.categories >= 0) sets_[k] = tree.category_sets[static_cast<std::size_t>(split.categories)].data();
   }
   for (std::uint32_t k = n_splits_; k < nodes_.size(); ++k) nodes_[k] = {0, {k, k}, 0, 0};
 }
 
-// A step waits for three loads one after the other, so some rows go down side by side.
+// A step waits for three loads one after the other, so eight rows go down side by side.
 template <bool has_sets, class Leaf>
 void WalkedTree::walk(const std::uint8_t* codes, Leaf* leaves) const {
   constexpr int n_lanes = 8;

@@ -1,4 +1,4 @@
-// A tree made ready to be taken over the blocks of some columns: by a sweep, or row by row.
+// A tree bound to columns, ready to be applied to their blocks: by masks, from the leaves up, or row by row.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace mpboost {
 
-// The splits of a tree with the columns that they look at.
+// The splits of a tree with pointers to the columns that they look at.
 class BoundSplits {
  public:
   void bind(TreeView tree, const BinnedColumns& columns);
@@ -25,6 +25,7 @@ class BoundSplits {
   bool is_shifted_ = false, has_sets_ = false;
 };
 
+// Finds the leaves of rows from the root down, as a mask of rows for each leaf.
 class BoundTree : private BoundSplits {
  public:
   void bind(TreeView tree, const BinnedColumns& columns);
@@ -48,8 +49,9 @@ class BoundTree : private BoundSplits {
   std::vector<std::size_t> positive_leaves_;
 };
 
-// Numbers of leaves go up from the leaves to the root, where each row has one left: faster than a sweep, whose masks tell no
-// number, but these must fit into a byte.
+// Finds the leaf numbers of rows from the leaves up: each split takes over, for each row, the number that its left or
+// its right child has. Faster than a sweep, whose masks would have to be turned into numbers, but numbers must fit a
+// byte.
 class SelectedTree : private BoundSplits {
  public:
   static bool can_bind(TreeView tree) { return tree.n_leaves() <= 256; }
@@ -74,7 +76,8 @@ class SelectedTree : private BoundSplits {
 // Turn 64 bits into votes: +1 where the bit is set, -1 elsewhere.
 void write_votes(std::uint64_t positive, std::int8_t* votes);
 
-// Walks rows down a tree. Its cost grows with the depth of a tree, that of a sweep with the number of leaves.
+// Walks rows down a tree one by one. The cost grows with the depth of the tree, that of a sweep with the number of
+// leaves.
 class WalkedTree {
  public:
   void bind(TreeView tree, const BinnedColumns& columns);

@@ -1,4 +1,4 @@
-// Part of kernels_isa.inl: a tree goes over a block of rows.
+// Part of kernels_isa.inl: apply a tree to a block of rows.
 
 // 64 bytes of 0 or 1 to 64 bits: eight at a time by one multiplication.
 inline std::uint64_t pack(const std::uint8_t* bytes) {
@@ -7,7 +7,8 @@ inline std::uint64_t pack(const std::uint8_t* bytes) {
   return mask;
 }
 
-// Compares codes with the threshold of a split. Where no split of a tree sends missing values left, nothing is shifted.
+// Compares codes with the threshold of a split. Codes are shifted only where a split of the tree sends missing values
+// left.
 template <bool is_shifted>
 class Comparison {
  public:
@@ -52,7 +53,9 @@ class Membership {
 
   // A bit for each of 64 codes: set when it is in the set.
   std::uint64_t holds(const std::uint8_t* codes) const {
-    const auto half = [&](const std::uint8_t* from) { return static_cast<std::uint32_t>(_mm256_movemask_epi8(look_up(from))); };
+    const auto half = [&](const std::uint8_t* from) {
+      return static_cast<std::uint32_t>(_mm256_movemask_epi8(look_up(from)));
+    };
     return half(codes) | static_cast<std::uint64_t>(half(codes + 32)) << 32;
   }
 
@@ -90,7 +93,8 @@ class Membership {
 #endif
 };
 
-// Few enough rows below a large enough split to walk them down one by one.
+// Below a split with so many splits, so few rows are walked down one by one. Measured with AVX2: a tree of 4400 leaves
+// takes 30 % less time than without walks, one of 460 leaves the same; there, 8 splits or 8 rows would double the time.
 inline constexpr std::int32_t min_walk_splits = 32;
 inline constexpr int max_walk_rows = 2;
 
@@ -122,13 +126,14 @@ void walk_rows(const Sweep& sweep, std::int32_t k, std::int64_t row) {
   }
 }
 
-// The processor itself follows fewer columns than a tree has: ask for the codes of a block some blocks ahead.
+// Ask for the codes of a block some blocks ahead: the processor by itself follows fewer columns than a tree has.
+// Measured with trees of 22 and 108 leaves: 1 to 4 blocks ahead save a tenth of the time, 16 next to nothing.
 inline void prefetch_codes(const std::uint8_t* codes) {
   for (int word = 0; word < mask_words; ++word) __builtin_prefetch(codes + 4 * block_rows + 64 * word);
 }
 
-// Go through the splits in preorder with a mask of the rows that are in each: no branch depends
-// on the data, except that large subtrees with few rows are left out or walked row by row.
+// Go through the splits in preorder with a mask of the rows that are in each: no branch depends on the data, except
+// that large subtrees with few rows are skipped, and their rows walked one by one.
 template <bool is_shifted, bool has_sets>
 void sweep_block_as(const Sweep& sweep, std::int64_t row) {
   const std::int32_t n_splits = sweep.n_splits;
@@ -159,7 +164,9 @@ void sweep_block_as(const Sweep& sweep, std::int64_t row) {
     if (has_sets && split.set) {
       part([membership = Membership(split.set)](const std::uint8_t* codes) { return membership.holds(codes); });
     } else {
-      part([comparison = Comparison<is_shifted>(split)](const std::uint8_t* codes) { return comparison.goes_left(codes); });
+      part([comparison = Comparison<is_shifted>(split)](const std::uint8_t* codes) {
+        return comparison.goes_left(codes);
+      });
     }
   }
 }
@@ -169,7 +176,7 @@ void sweep_block(const Sweep& sweep, std::int64_t row) {
   sweep.is_shifted ? sweep_block_as<true, false>(sweep, row) : sweep_block_as<false, false>(sweep, row);
 }
 
-// Go through the splits backwards, children before parents: no bits to pack, nor to unpack.
+// Go through the splits backwards, children before parents: no bits to pack or unpack.
 template <bool is_shifted, bool has_sets>
 void select_block_as(const Sweep& sweep, std::int64_t row, std::uint8_t* slots) {
   for (std::int32_t k = sweep.n_splits - 1; k >= 0; --k) {

@@ -14,7 +14,8 @@ bool is_valid(TreeView tree, std::int64_t n_features) {
       if (split.feature < 0 || split.feature >= n_features || split.bin >= 255 || split.missing_left > 1) return false;
       if (split.categories >= 0) {
         if (split.categories != n_sets || static_cast<std::size_t>(n_sets) >= tree.category_sets.size()) return false;
-        if (holds(tree.category_sets[static_cast<std::size_t>(n_sets++)], missing_code) != (split.missing_left != 0)) return false;
+        if (holds(tree.category_sets[static_cast<std::size_t>(n_sets++)], missing_code) != (split.missing_left != 0))
+          return false;
       } else if (split.categories != -1) {
         return false;
       }

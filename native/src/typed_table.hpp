@@ -1,4 +1,4 @@
-// Reading tables of any type.
+// Reads tables of any type. Header-only.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-// Part of kernels_isa.inl: the vectors that fit the instruction set, and loads from memory.
+// Part of kernels_isa.inl: vectors as long as the instruction set has them, and loads from memory.
 
 #ifdef __AVX2__
 inline constexpr int vector_bytes = 32;
 #else
-inline constexpr int vector_bytes = 16;  // what every processor of today has
+inline constexpr int vector_bytes = 16;  // which every x86-64 and ARM64 processor has
 #endif
 
 template <class V>
@@ -17,8 +17,8 @@ inline V load(const void* from) {
 using ByteVector [[gnu::vector_size(vector_bytes)]] = std::uint8_t;
 inline constexpr int byte_vectors = group_lanes / vector_bytes;
 
-// Floating-point lanes in which the scores of a node are computed. Counts are exact in both; single
-// precision serves nodes of up to 4096 rows, where D is below 2^24.
+// Floating-point lanes in which the scores of a node are computed. Counts are exact in both; single precision serves
+// nodes of up to 4096 rows, where the products in D are at most 2^24.
 struct Single {
   using Scalar = float;
   using Real [[gnu::vector_size(vector_bytes)]] = float;

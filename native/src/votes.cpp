@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::int64_t batch_rows = 1024;
 
-// What the loop over a batch finds out about each row.
+// What is noted about the rows of a batch.
 struct Batch {
   std::int32_t margins[batch_rows];
   std::uint8_t train[batch_rows], out_of_patch[batch_rows];  // 1 where right
   std::int32_t n_train, n_out_of_patch, largest_margin;
 };
 
-// Few rows at a time, and counts of 32 bits, so that the loop is vectorised.
+// Counts have 32 bits, so that the loop is vectorised.
 template <bool has_weights>
 void add_batch(const std::int8_t* votes, const BinaryOutputs& outputs, std::int64_t first, std::int64_t n,
                std::int8_t tie_label, Batch& batch) {
@@ -34,7 +34,7 @@ void add_batch(const std::int8_t* votes, const BinaryOutputs& outputs, std::int6
     batch.margins[i] = margin;
     const std::int32_t size = margin < 0 ? -margin : margin;
     largest = size > largest ? size : largest;
-    const bool train = margin + is_tie_label > 0;  // margins are whole: only 0 is moved over the line
+    const bool train = margin + is_tie_label > 0;  // margins are whole numbers: only that of 0 changes sides
     const bool out_of_patch = (g ^ sign) - sign > 0;
     n_train += train;
     n_out_of_patch += out_of_patch;
@@ -79,7 +79,8 @@ Correct add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch,
   }
   // Sums per batch, added up in order: the same bits for any number of threads.
   std::vector<Correct> sums(static_cast<std::size_t>((outputs.n_rows + batch_rows - 1) / batch_rows));
-  threads.for_ranges(outputs.n_rows, 32 * batch_rows, [&](std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t grain = 32 * batch_rows;
+  threads.for_ranges(outputs.n_rows, grain, [&](std::int64_t begin, std::int64_t end) {
     Batch batch;
     for (std::int64_t first = begin; first < end; first += batch_rows) {
       const std::int64_t n = std::min(batch_rows, end - first);

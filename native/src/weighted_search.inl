@@ -1,14 +1,14 @@
 // Part of kernels_isa.inl: the best split of the rows of a node when rows have weights. Weights are whole numbers and
 // add up to less than 2^31, so that sums are exact and a side without rows weighs nothing.
 
-// Weights of a group's rows that go left, lane by lane; rows are counted where min_samples_leaf asks for it.
+// Weights of the rows that go left, lane by lane; rows are counted only if min_samples_leaf is more than one.
 struct LaneSums {
   Single::Int all[Single::n_vectors] = {};
   Single::Int positive[Single::n_vectors] = {};
   Single::Int rows[Single::n_vectors] = {};
 };
 
-// Lanes of small numbers as the numbers that splits are coded by.
+// Codes of rows, widened to the integers that hold the codes of splits.
 inline Double::Int read_codes(const std::uint8_t* from) {
   using Bytes [[gnu::vector_size(Double::lanes)]] = std::uint8_t;
   return __builtin_convertvector(load<Bytes>(from), Double::Int);
@@ -26,13 +26,13 @@ struct WeightedBest {
         n_rows(Real{} + static_cast<double>(node.n_negative + node.n_positive)),
         min_leaf(Real{} + static_cast<double>(node.min_samples_leaf)) {}
 
-  inline void offer(int v, Real left, Real left_positive, Real left_rows, Int code, Int allowed) {
+  void offer(int v, Real left, Real left_positive, Real left_rows, Int code, Int allowed) {
     if constexpr (has_min_leaf) allowed &= (left_rows >= min_leaf) & (n_rows - left_rows >= min_leaf);
     best.offer(v, left, left_positive, code, allowed);
   }
 };
 
-// Add the rows whose codes are at most the threshold's, or with `is_equal` those that have just its codes.
+// Add the rows whose codes are at most the threshold's, or with `is_equal` just those with the same codes.
 template <bool is_equal, bool has_min_leaf>
 inline void add_rows(const std::uint8_t* codes, const std::int32_t* weights, std::int32_t n,
                      const Single::Int (&threshold)[Single::n_vectors], Single::Int (&sums)[Single::n_vectors],
@@ -112,7 +112,9 @@ GroupSplit search_weighted_bins_as(const NodeRows& node, Histogram& histogram) {
 
   WeightedBest<true, has_min_leaf> best(node);
   for (int v = 0; v < Double::n_vectors; ++v) {
-    const auto read = [&](int which, int code) { return read_counts(sums[which] + code * group_lanes + v * Double::lanes); };
+    const auto read = [&](int which, int code) {
+      return read_counts(sums[which] + code * group_lanes + v * Double::lanes);
+    };
     Real left{}, left_positive{}, left_rows{}, missing{}, missing_positive{}, missing_rows{};
     if constexpr (has_missing) {
       missing_positive = read(1, missing_code);

@@ -4,7 +4,11 @@ An implementation of MP-Boost (Toghani and Allen, "MP-Boost: Minipatch Boosting 
 Sampling", 2020) for people who know scikit-learn.
 """
 
-from mpboost.boosting.callbacks import Callback, FeatureProbabilityRecorder, ProgressBar
+from mpboost.boosting.callbacks import Callback, FeatureProbabilityRecorder
+from mpboost.boosting.history import History
+from mpboost.boosting.progress import ProgressBar
+from mpboost.boosting.run import BoostingRun
+from mpboost.boosting.stop_reasons import StopReason
 from mpboost.estimators.classifier import MPBoostClassifier
 from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
 from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
@@ -30,10 +34,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PAPER",
+    "BoostingRun",
     "Callback",
     "EffectiveNumbersDisplay",
     "FeatureProbabilitiesDisplay",
     "FeatureProbabilityRecorder",
+    "History",
     "MPBoostClassifier",
     "MPBoostRegressor",
     "MPGradientBoostingClassifier",
@@ -48,6 +54,7 @@ __all__ = [
     "Report",
     "ScoreBandsDisplay",
     "ScoreCurvesDisplay",
+    "StopReason",
     "__version__",
     "find_label_issues",
     "load_model",

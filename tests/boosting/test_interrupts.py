@@ -10,11 +10,12 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
-from mpboost import Callback, MPBoostClassifier, _native
+from mpboost import Callback, MPBoostClassifier, StopReason, _native
+from mpboost.boosting.run import BoostingRun
 from mpboost.data.tables import DenseTable
-from mpboost.estimators.assembly import BoostingRun
 from mpboost.outputs.calibration import VoteCalibration
-from mpboost.sampling.observations import FeatureSampler, ObservationSampler
+from mpboost.sampling.features import FeatureSampler
+from mpboost.sampling.observations import ObservationSampler
 from mpboost.tasks.two_classes import BinaryTask
 from tests.support.helpers import SMALL, FailAt, Memory, describe_model, make_integers, run_script
 from tests.support.interrupts import interrupt_in, press_ctrl_c
@@ -58,10 +59,10 @@ class SlowTree(ClassifierMixin, BaseEstimator):
 def assert_whole(model, X):
     """Check that all parts of a run tell of the same iterations."""
     run = model._run
-    votes = run.ensemble.total(DenseTable(np.asarray(X)), run.task.outputs, _native.Threads(1))
-    np.testing.assert_array_equal(votes, run.task.votes)
-    assert len(run.ensemble) == run.iteration == len(run.oop_scores) == len(run.train_scores) == model.n_iter_
-    assert model.score(X, (run.task.labels > 0).astype(int)) == model.train_scores_[model.best_iteration_ - 1]
+    votes = run.parts.ensemble.total(DenseTable(np.asarray(X)), run.parts.task.outputs, _native.Threads(1))
+    np.testing.assert_array_equal(votes, run.parts.task.votes)
+    assert len(run.parts.ensemble) == run.iteration == len(run.oop_scores) == len(run.train_scores) == model.n_iter_
+    assert model.score(X, (run.parts.task.labels > 0).astype(int)) == model.train_scores_[model.best_iteration_ - 1]
 
 
 # What is left
@@ -72,12 +73,12 @@ def assert_whole(model, X):
     [
         (ObservationSampler, "sample", 4),
         (FeatureSampler, "sample", 4),
-        (BinaryTask, "complete", 4),
+        (BinaryTask, "pose", 4),
         (BinaryTask, "update", 5),
         (FeatureSampler, "update", 5),
         (BoostingRun, "record", 5),
     ],
-    ids=["draw-rows", "draw-features", "complete", "update-votes", "update-q", "record"],
+    ids=["draw-rows", "draw-features", "pose", "update-votes", "update-q", "record"],
 )
 def test_interrupt_keeps_whole_iterations_wherever_it_comes(monkeypatch, owner, method, n_done):
     X, y = make_integers()
@@ -158,7 +159,7 @@ def test_interrupt_lets_callbacks_end():
     X, y = make_integers()
     with pytest.warns(RuntimeWarning, match="interrupted"):
         MPBoostClassifier(**PARAMETERS, callbacks=[PressAt(3), Last()]).fit(X, y)
-    assert seen == [(3, "interrupted")]
+    assert seen == [(3, StopReason.INTERRUPTED)]
 
 
 def test_interrupt_of_a_continued_fit_can_be_continued():

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from mpboost import Callback
+from mpboost import Callback, StopReason
 from mpboost.boosting.stopping import PaperStopping, PatienceStopping
-from mpboost.learners.trees import TrainedLearner
-from mpboost.sampling.observations import probabilities_from_logs
+from mpboost.learners.contract import TrainedLearner
+from mpboost.sampling.draws import probabilities_from_logs
 from tests.support.helpers import StopAt
 from tests.support.oracle import WEIGHTINGS
 from tests.support.runs import Recorder, boost_for, make_classes, make_data, make_run, make_values
@@ -28,8 +28,8 @@ def assert_same_state(one, other):
 def assert_same_run(one, other):
     assert one.oop_scores == other.oop_scores
     assert one.train_scores == other.train_scores
-    assert_same_state(one.task.state, other.task.state)
-    np.testing.assert_array_equal(one.task.log_weights, other.task.log_weights)
+    assert_same_state(one.parts.task.state, other.parts.task.state)
+    np.testing.assert_array_equal(one.parts.task.log_weights, other.parts.task.log_weights)
     np.testing.assert_array_equal(one.feature_probabilities, other.feature_probabilities)
 
 
@@ -49,25 +49,26 @@ def test_boost_keeps_the_state_of_the_best_iteration(rule, make, options):
     best = recorder.records[run.best_iteration - 1]
     assert_same_state(run.best.task, best.state)
     if "way" not in options or options["way"] != "oc":  # whose weights depend on colours besides
-        np.testing.assert_array_equal(probabilities_from_logs(run.task.weigh(run.best.task)), best.p)
+        p = probabilities_from_logs(run.parts.task.compute_log_weights(run.best.task))
+        np.testing.assert_array_equal(p, best.p)
     np.testing.assert_array_equal(run.best.feature_probabilities, best.q)
     assert run.best.importance_sums.sum() == pytest.approx(run.best_iteration)
-    assert run.stop_reason == run.stopping.reason
+    assert (run.stop_reason, run.stop_words) == (StopReason.RULE, run.stopping.reason)
 
 
 def test_boost_keeps_the_last_state_without_a_rule():
     X, labels = make_data()
     run = boost_for(make_run(X, labels), 30)
     assert run.best_iteration == 30
-    np.testing.assert_array_equal(run.best.task["votes"], run.task.votes)
+    np.testing.assert_array_equal(run.best.task["votes"], run.parts.task.votes)
 
 
 @pytest.mark.parametrize("n_estimators", [1, 2, 17])
 def test_boost_runs_exactly_the_number_of_estimators(n_estimators):
     X, labels = make_data()
     run = boost_for(make_run(X, labels), n_estimators)
-    assert (run.iteration, len(run.ensemble), len(run.oop_scores)) == (n_estimators,) * 3
-    assert run.stop_reason == "n_estimators reached"
+    assert (run.iteration, len(run.parts.ensemble), len(run.oop_scores)) == (n_estimators,) * 3
+    assert run.stop_reason is StopReason.N_ESTIMATORS
 
 
 @each_kind
@@ -83,14 +84,14 @@ def test_boost_goes_on_as_if_it_had_never_stopped(make, options):
 def test_boost_goes_on_where_a_callback_ended_it():
     X, labels = make_data()
     run = boost_for(make_run(X, labels), 20, StopAt(5))
-    assert (run.iteration, run.stop_reason) == (5, "stopped by StopAt")
+    assert (run.iteration, run.stop_words) == (5, "stopped by StopAt")
     boost_for(run, 30)
-    assert (run.iteration, run.stop_reason) == (30, "n_estimators reached")
+    assert (run.iteration, run.stop_words) == (30, "n_estimators reached")
 
 
 def test_boost_tells_callbacks_of_the_end_when_a_learner_fails():
     class FailingLearner:
-        def train(self, iteration, rows, features, labels, weights, threads):
+        def train(self, iteration, draw, features, question, threads):
             raise RuntimeError("out of order")
 
     class Witness(Callback):
@@ -190,7 +191,7 @@ class TestManyIterations:
             credits = np.random.default_rng(0).dirichlet([0.1, 0.1], size=97)
             self.importances = np.vstack([credits, [[1.0, 0.0], [0.0, 1.0]] * 50])
 
-        def train(self, iteration, rows, features, labels, weights, threads):
+        def train(self, iteration, draw, features, question, threads):
             return TrainedLearner(None, self.votes, self.importances[iteration % len(self.importances)])
 
     class Checker(Callback):
@@ -219,7 +220,7 @@ class TestManyIterations:
         X, labels = make_data(n_samples=40, n_features=4)
         X[:, 0] = labels * np.arange(1, 41)
         run = self.check(X, labels, weighting=weighting)
-        assert (labels * run.task.votes).max() > 2000
+        assert (labels * run.parts.task.votes).max() > 2000
 
     @pytest.mark.parametrize("weighting", WEIGHTINGS)
     def test_boost_keeps_distributions_on_pure_noise(self, weighting):
@@ -241,7 +242,7 @@ class TestManyIterations:
         X, labels = make_data(n_samples=40, n_features=6)
         votes = np.where(np.arange(40) < 40 * share_right, labels, -labels).astype(np.int8)
         run = self.check(X, labels, weighting=weighting, learner=self.FixedLearner(votes))
-        margins = labels * run.task.votes
+        margins = labels * run.parts.task.votes
         assert (margins.max(), margins.min()) == (highest_margin, lowest_margin)
 
     @pytest.mark.parametrize("momentum", [0.01, 0.9, 1.0])

@@ -32,14 +32,14 @@ class Spy(Callback):
         self.patches, self.positions, self.scores, self.draws = [], [], [], []
 
     def on_fit_begin(self, run):
-        self.task, self.learner, self.grower = run.task, run.learner, run.learner._grower
-        self.sampler = run.observation_sampler
-        run.learner._grower, run.learner.train, self.train = self, self.watch, run.learner.train
+        self.task, self.learner, self.grower = run.parts.task, run.parts.learner, run.parts.learner._grower
+        self.sampler = run.parts.observation_sampler
+        run.parts.learner._grower, run.parts.learner.train, self.train = self, self.watch, run.parts.learner.train
         self.keep(run)
 
-    def watch(self, iteration, draw, features, slopes, counts, threads):
-        self.now = draw.rows, features, counts, slopes.direction
-        return self.train(iteration, draw, features, slopes, counts, threads)
+    def watch(self, iteration, draw, features, slopes, threads):
+        self.now = draw.rows, features, draw.weights, slopes.direction
+        return self.train(iteration, draw, features, slopes, threads)
 
     def grow(self, columns, rows, places, gradients, hessians, seed, *rest):
         grown = self.grower.grow(columns, rows, places, gradients, hessians, seed, *rest)
@@ -47,12 +47,13 @@ class Spy(Callback):
         return grown
 
     def keep(self, run):
-        now = run.task.current
+        (now,) = run.parts.task.predictors
         self.positions.append([np.array(each, dtype=float) for each in (now.raw, now.gradients, now.hessians)])
 
     def on_iteration_end(self, run):
         self.keep(run)
-        self.scores.append((run.train_scores[-1], run.oop_scores[-1], run.task.oop_losses[-1] * run.task.loss.unit))
+        oop_loss = self.task.out_of_patch.losses[-1] * self.task.loss.unit
+        self.scores.append((run.train_scores[-1], run.oop_scores[-1], oop_loss))
 
 
 def run_both(kind, weighted=False, missing=0.0, n_iterations=12, **parameters):
@@ -74,7 +75,7 @@ def run_both(kind, weighted=False, missing=0.0, n_iterations=12, **parameters):
         rank_values(X),
         make_loss(y, np.ones(300) if normed is None else normed),
         weights=normed,
-        reserved=spy.task.current.reserved,
+        reserved=spy.task.out_of_patch.rows,
         unit=spy.task.loss.scale,
         learning_rate=model.learning_rate,
         l2=model.l2_regularization,
@@ -98,12 +99,12 @@ def test_boost_matches_the_oracle(kind, options):
     exploration = model.observation_exploration if model.adaptive_observations else 1.0
     for t, patch in enumerate(spy.patches, start=1):
         raw, gradients, hessians = spy.positions[t - 1]
-        assert_near(spy.task.to_users(raw.astype(np.float32)), oracle.F)
+        assert_near(spy.task.loss.offset + spy.task.loss.scale * raw, oracle.F)
         assert_near(gradients, oracle.g)
         assert_near(hessians, oracle.h)
         singles = (each.astype(np.float32) for each in (gradients, hessians))
         draw = exploration, spy.sampler.n_drawn, patch.seed, t, _native.Threads(1)
-        rows, counts = _native.draw_by_gradient(*singles, spy.task.current.weights, 0.0, *draw)
+        rows, counts = _native.draw_by_gradient(*singles, spy.task.predictors[0].weights, 0.0, *draw)
         np.testing.assert_array_equal(patch.rows, rows)
         np.testing.assert_array_equal(patch.counts, counts)
         for given, expected in zip((patch.gradients, patch.hessians), oracle.find_slopes(patch), strict=True):

@@ -8,9 +8,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from mpboost import Callback, MPBoostClassifier
-from mpboost.boosting import size_trial as sizing
+from mpboost.boosting import loop
 from mpboost.boosting.size_trial import N_ITERATIONS
-from mpboost.sampling.observations import CLASSIFIER_SIZES, find_most_rows, find_patch_rows
+from mpboost.sampling.sizes import CLASSIFIER_SIZES, count_most_rows, count_patch_rows
 from tests.support.helpers import make_hard
 
 
@@ -27,7 +27,7 @@ def fit(X, y, **parameters):
 @pytest.mark.parametrize("n_samples", [2, 3, 10, 100, 1000, 10**5, 10**7])
 def test_auto_rows_leave_half_of_the_rows_out_of_every_minipatch(n_samples):
     rows = CLASSIFIER_SIZES.rows
-    least, most = find_patch_rows("auto", n_samples, rows), find_most_rows(n_samples, rows)
+    least, most = count_patch_rows("auto", n_samples, rows), count_most_rows(n_samples, rows)
     assert 1 <= least <= most <= max(1, n_samples // 2)
     assert most <= 4 * least
     assert most <= 20_000
@@ -36,7 +36,7 @@ def test_auto_rows_leave_half_of_the_rows_out_of_every_minipatch(n_samples):
 def test_trial_goes_over_to_larger_minipatches_where_they_are_better():
     X, y = make_hard()
     model = fit(X, y, n_estimators=150)
-    first = find_patch_rows("auto", len(X))
+    first = count_patch_rows("auto", len(X))
     assert model.max_samples_ >= 2 * first
     small = fit(X, y, n_estimators=150, max_samples=first)
     assert model.oop_score_ > small.oop_score_ + 0.02
@@ -54,7 +54,7 @@ def test_trial_gives_the_run_that_the_larger_size_gives():
 def test_trial_leaves_a_run_alone_where_small_minipatches_do():
     X, y = make_easy()
     model = fit(X, y, stopping=None)
-    assert model.max_samples_ == find_patch_rows("auto", len(X)) < find_most_rows(len(X), CLASSIFIER_SIZES.rows)
+    assert model.max_samples_ == count_patch_rows("auto", len(X)) < count_most_rows(len(X), CLASSIFIER_SIZES.rows)
     same = fit(X, y, stopping=None, max_samples=model.max_samples_)
     np.testing.assert_array_equal(model.oop_scores_, same.oop_scores_)
 
@@ -65,11 +65,11 @@ def trials(monkeypatch):
     sizes = []
 
     def boost(run, *args):
-        sizes.append(run.observation_sampler.n_drawn)
+        sizes.append(run.parts.observation_sampler.n_drawn)
         return original(run, *args)
 
-    original = sizing.boost
-    monkeypatch.setattr(sizing, "boost", boost)
+    original = loop.boost
+    monkeypatch.setattr(loop, "boost", boost)  # which a trial calls anew
     return sizes
 
 
@@ -96,7 +96,7 @@ def test_trial_is_the_same_in_a_fit_that_goes_on(n_first, multiclass):
     whole = fit(X, y, multiclass=multiclass)
     model = MPBoostClassifier(random_state=0, multiclass=multiclass, warm_start=True, n_estimators=n_first).fit(X, y)
     model.set_params(n_estimators=60).fit(X, y)
-    assert model.max_samples_ == whole.max_samples_ > find_patch_rows("auto", len(X))
+    assert model.max_samples_ == whole.max_samples_ > count_patch_rows("auto", len(X))
     np.testing.assert_array_equal(model.oop_scores_, whole.oop_scores_)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
 
@@ -114,11 +114,11 @@ def test_trial_shows_callbacks_every_iteration_once():
             self.seen = []
 
         def on_iteration_end(self, run):
-            self.seen.append((run.iteration, len(run.oop_scores), len(run.ensemble)))
+            self.seen.append((run.iteration, len(run.oop_scores), len(run.parts.ensemble)))
 
     iterations = Iterations()
     model = fit(*make_hard(), callbacks=[iterations])
-    assert model.max_samples_ > find_patch_rows("auto", 1600)
+    assert model.max_samples_ > count_patch_rows("auto", 1600)
     assert iterations.seen == [(t, t, t) for t in range(1, model.n_iter_ + 1)]
 
 
@@ -127,7 +127,7 @@ def test_trial_works_with_weights_validation_data_and_other_learners():
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     model = MPBoostClassifier(random_state=0, n_estimators=60)
     model.fit(X, y, weights, X_val=X[:100], y_val=y[:100])
-    assert model.max_samples_ > find_patch_rows("auto", len(X))
+    assert model.max_samples_ > count_patch_rows("auto", len(X))
     assert len(model.validation_scores_) == len(model.oop_scores_) == model.n_iter_
     assert model.validation_score_ == model.score(X[:100], y[:100])
     linear = fit(X, y, estimator=LogisticRegression(), n_estimators=N_ITERATIONS + 2)
@@ -142,10 +142,10 @@ def test_trial_that_is_out_of_time_changes_nothing(monkeypatch):
         assert len(limits) == 1
         return original(run, limits, threads)
 
-    original = sizing.boost
-    monkeypatch.setattr(sizing, "boost", boost)
+    original = loop.boost
+    monkeypatch.setattr(loop, "boost", boost)  # which a trial calls anew
     model = fit(X, y, time_limit=1000)
-    assert model.max_samples_ == find_patch_rows("auto", len(X))
+    assert model.max_samples_ == count_patch_rows("auto", len(X))
     assert model.n_iter_ == 60
 
 
@@ -157,11 +157,11 @@ def test_trial_that_is_interrupted_leaves_the_model_of_the_run(monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)
         return original(run, *args)
 
-    original = sizing.boost
-    monkeypatch.setattr(sizing, "boost", boost)
+    original = loop.boost
+    monkeypatch.setattr(loop, "boost", boost)  # which a trial calls anew
     with pytest.warns(RuntimeWarning, match=f"after {N_ITERATIONS} iterations"):
         model = fit(X, y)
     assert model.stop_reason_ == "interrupted"
     assert model.n_iter_ == N_ITERATIONS
-    assert model.max_samples_ == find_patch_rows("auto", len(X))
+    assert model.max_samples_ == count_patch_rows("auto", len(X))
     assert model.predict(X).shape == y.shape

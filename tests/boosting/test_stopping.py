@@ -8,6 +8,7 @@ import pytest
 from mpboost import PAPER, MPBoostClassifier
 from mpboost.boosting.stopping import NoStopping, PaperStopping, PatienceStopping, make_stopping
 from tests.support.helpers import StopAt
+from tests.support.stopping_oracle import follow_algorithm_2
 
 
 def follow(rule, scores):
@@ -76,27 +77,6 @@ def test_paper_stopping_measures_stalls_by_log_n(n_samples, patch_size, expected
     assert follow(PaperStopping(n_samples, patch_size), [0.5] * 100)[0] == expected
 
 
-def transcribe_algorithm_2(scores, N, n):
-    """Do Algorithm 2 as it is printed; return the halting iteration and T."""
-    gamma = 1 + np.log(n) / N
-    k = np.log(N)
-    v, T = 0, 1
-    A = np.zeros(int(np.ceil(k)))
-    for t, oop in enumerate(scores, start=1):
-        # 1. Detect the best iteration.
-        if oop > np.max(A):
-            T = t
-        # 2. Check the stopping criteria.
-        if v > k:
-            return t, T
-        # 3. Check the progress of oop.
-        v = v + 1 if oop < gamma * np.min(A) else 0
-        # 4. Update A.
-        if oop > np.min(A):
-            A = np.append(np.sort(A)[1:], oop)
-    return None, T
-
-
 @pytest.mark.parametrize(("N", "n"), [(2, 2), (8, 4), (20, 5), (300, 40), (12_000, 500)])
 def test_paper_stopping_matches_a_transcription(N, n):
     rng = np.random.default_rng(N)
@@ -107,7 +87,7 @@ def test_paper_stopping_matches_a_transcription(N, n):
         curve = rng.uniform(0.5, 1.0) * (1 - np.exp(-t / rng.uniform(1, 60)))
         noise = rng.normal(scale=rng.uniform(0, 0.05), size=len(t))
         scores = np.round(np.clip(curve + noise, 0, 1) * N) / N
-        expected = transcribe_algorithm_2(scores, N, n)
+        expected = follow_algorithm_2(scores, N, n)
         assert follow(PaperStopping(N, n), scores) == expected
         halted += expected[0] is not None
     assert halted > 20

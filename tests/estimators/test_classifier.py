@@ -5,23 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from mpboost import Callback, FeatureProbabilityRecorder, MPBoostClassifier
+from mpboost import FeatureProbabilityRecorder, MPBoostClassifier
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.votes import count_votes
-from mpboost.sampling.observations import find_patch_features, find_patch_rows
-from tests.support.helpers import SMALL, as_votes, describe_model, make_integers
+from mpboost.sampling.sizes import count_patch_features, count_patch_rows
+from tests.support.helpers import SMALL, PatchKeeper, as_votes, describe_model, make_integers
 from tests.support.oracle import WEIGHTINGS
-
-
-class PatchKeeper(Callback):
-    """Keeps the rows and features of each minipatch."""
-
-    def on_fit_begin(self, run):
-        self.rows, self.features = [], []
-
-    def on_iteration_end(self, run):
-        self.rows.append(run.rows.copy())
-        self.features.append(run.features.copy())
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +35,7 @@ def fitted(cancer):
         (0.1, 300, 30),
         (1e-9, 300, 1),
         ("sqrt", 300, 17),
-        ("auto", 300, find_patch_rows("auto", 300)),
+        ("auto", 300, count_patch_rows("auto", 300)),
         ("auto", 30, 9),
     ],
 )
@@ -66,7 +55,7 @@ def test_fit_draws_max_samples_rows(max_samples, n_samples, expected):
         (1.0, 40, 40),
         (1, 40, 1),
         ("sqrt", 40, 6),
-        ("auto", 40, find_patch_features("auto", 40)),
+        ("auto", 40, count_patch_features("auto", 40)),
         ("auto", 5, 5),
     ],
 )

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mpboost import Callback, MPGradientBoostingClassifier, MPGradientBoostingRegressor
-from mpboost.data.binned import SPLIT_DTYPE
-from mpboost.estimators.gradient_assembly import find_n_models
+from mpboost.estimators.gradient_assembly import count_models
+from mpboost.learners.splits import SPLIT_DTYPE
 
 QUICK = {"n_estimators": 60, "learning_rate": 0.3, "stopping": None, "random_state": 0}
 ESTIMATORS = [MPGradientBoostingClassifier, MPGradientBoostingRegressor]
@@ -39,8 +39,8 @@ class Watcher(Callback):
         self.patches = []
 
     def on_iteration_end(self, run):
-        self.task = run.task
-        self.patches.append((run.task.predictors.index(run.task.current), run.rows.copy()))
+        self.task = run.parts.task
+        self.patches.append(((run.iteration - 1) % len(self.task.predictors), run.rows.copy()))
 
 
 # Reserved rows
@@ -63,7 +63,7 @@ class Watcher(Callback):
 def test_number_of_models_follows_from_the_size_of_the_table(n_rows, n_columns, n_classes, n_models):
     table = SimpleNamespace(n_rows=n_rows, n_columns=n_columns)
     classes = None if n_classes is None else range(n_classes)
-    assert find_n_models(SimpleNamespace(examples=SimpleNamespace(table=table), classes=classes)) == n_models
+    assert count_models(SimpleNamespace(examples=SimpleNamespace(table=table), classes=classes)) == n_models
 
 
 def test_without_refit_and_reserved_rows_trees_judge_what_they_never_saw():
@@ -115,7 +115,7 @@ def test_models_never_draw_their_reserved_rows(estimator):
     X, y = make_data()
     watcher = Watcher()
     estimator(**QUICK, n_models=4, oop_size=0.25, callbacks=[watcher]).fit(X, make_target(estimator, y))
-    reserved = [predictor.reserved for predictor in watcher.task.predictors]
+    reserved = watcher.task.out_of_patch.reserved
     assert sorted(np.concatenate(reserved)) == list(range(400))  # no row is lost
     assert [turn for turn, _ in watcher.patches[:8]] == [0, 1, 2, 3, 0, 1, 2, 3]
     assert not any(np.isin(rows, reserved[turn]).any() for turn, rows in watcher.patches)

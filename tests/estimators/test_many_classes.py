@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
-from mpboost import Callback, MPBoostClassifier, load_model, save_model
+from mpboost import MPBoostClassifier, load_model, save_model
 from mpboost.data.checks import MAX_CLASSES, encode_labels, find_classes
 from mpboost.tasks import many_classes as class_tasks
-from tests.support.helpers import describe_model
+from tests.support.helpers import PatchKeeper, describe_model
 from tests.support.interrupts import interrupt_in
 
 WAYS = ["margin", "m2", "mh", "oc"]
@@ -36,16 +36,6 @@ def make_data(n_samples=300, n_classes=4, seed=0):
 
 X, Y = make_data()
 X_NEW, Y_NEW = make_data(seed=1)
-
-
-class PatchKeeper(Callback):
-    """Keeps the rows of each minipatch."""
-
-    def on_fit_begin(self, run):
-        self.rows = []
-
-    def on_iteration_end(self, run):
-        self.rows.append(run.rows.copy())
 
 
 @pytest.fixture(scope="module", params=WAYS)

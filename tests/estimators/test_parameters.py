@@ -8,7 +8,13 @@ from sklearn.linear_model import LinearRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from mpboost import Callback, MPBoostClassifier
+from mpboost import (
+    Callback,
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+)
 from tests.support.helpers import SMALL, Memory, make_integers
 
 X, Y = make_integers(60)
@@ -36,14 +42,11 @@ class Duck:
         return np.ones(len(X))
 
 
-# Parameters, and what the message speaks of if not of the parameter's name.
+# Values that every estimator refuses which has the parameter, and what the message says if not the parameter's name.
 BAD_PARAMETERS = [
     ("estimator", "tree", None),
     ("estimator", 3, None),
     ("estimator", DecisionTreeClassifier, "instance"),
-    ("estimator", Duck(), "classifier"),
-    ("estimator", LinearRegression(), "classifier"),
-    ("estimator", DecisionTreeRegressor(), "classifier"),
     ("n_estimators", 0, None),
     ("n_estimators", -1, None),
     ("n_estimators", 10.0, None),
@@ -57,8 +60,6 @@ BAD_PARAMETERS = [
     ("max_samples", "all", None),
     ("max_samples", None, None),
     ("max_samples", N + 1, f"{N}"),
-    ("max_samples", N, "stopping=None"),
-    ("max_samples", 1.0, "stopping=None"),
     ("max_features", 0, None),
     ("max_features", -1, None),
     ("max_features", 0.0, None),
@@ -77,6 +78,19 @@ BAD_PARAMETERS = [
     ("learning_rate", "fast", None),
     ("multiclass", "ovr", None),
     ("multiclass", None, None),
+    ("loss", "hinge", None),
+    ("loss", None, None),
+    ("alpha", 0.0, None),
+    ("alpha", 1.0, None),
+    ("max_leaf_nodes", 1, None),
+    ("max_leaf_nodes", 2**16, None),
+    ("max_leaf_nodes", "many", None),
+    ("l2_regularization", -1.0, None),
+    ("l2_regularization", None, None),
+    ("leaf_refit", "yes", None),
+    ("leaf_refit", None, None),
+    ("observation_exploration", -0.1, None),
+    ("observation_exploration", 1.1, None),
     ("feature_momentum", -0.1, None),
     ("feature_momentum", 1.1, None),
     ("feature_momentum", float("nan"), None),
@@ -88,8 +102,13 @@ BAD_PARAMETERS = [
     ("adaptive_observations", None, None),
     ("adaptive_features", "no", None),
     ("adaptive_features", 2, None),
-    ("importance", "gain", None),
+    ("importance", "split", None),
     ("importance", None, None),
+    ("monotonic_cst", 1, None),
+    ("monotonic_cst", [2] * M, None),
+    ("monotonic_cst", [1] * (M + 1), None),
+    ("interaction_cst", "all", None),
+    ("interaction_cst", [[0, M]], None),
     ("max_depth", 0, None),
     ("max_depth", -1, None),
     ("max_depth", 2.5, None),
@@ -100,15 +119,25 @@ BAD_PARAMETERS = [
     ("max_bins", 1, None),
     ("max_bins", 256, None),
     ("max_bins", 32.0, None),
+    ("categorical_features", "all", None),
+    ("categorical_features", [M], None),
+    ("categorical_features", [True], None),
     ("class_weight", {0: 0.0, 1: 0}, None),
     ("class_weight", {0: 10**400}, None),
     ("class_weight", {0: -1.0}, None),
     ("class_weight", {1: float("nan")}, None),
+    ("oop_size", -1, None),
+    ("oop_size", 1.0, None),
+    ("oop_size", N, None),
+    ("n_models", 0, None),
+    ("n_models", "many", None),
     ("stopping", "early", None),
     ("stopping", True, None),
     ("n_iter_no_change", 0, None),
     ("n_iter_no_change", 5.0, None),
     ("n_iter_no_change", None, None),
+    ("time_limit", 0, None),
+    ("time_limit", "soon", None),
     ("warm_start", "yes", None),
     ("warm_start", None, None),
     ("callbacks", "progress", None),
@@ -126,16 +155,55 @@ BAD_PARAMETERS = [
     ("random_state", np.random.default_rng(0), None),
 ]
 
+# What an estimator refuses that another one takes.
+OWN_BAD_PARAMETERS = {
+    MPBoostClassifier: [
+        ("estimator", Duck(), "classifier"),
+        ("estimator", LinearRegression(), "classifier"),
+        ("estimator", DecisionTreeRegressor(), "classifier"),
+        ("max_samples", N, "stopping=None"),
+        ("max_samples", 1.0, "stopping=None"),
+        ("weighting", "linear", None),
+        ("importance", "gain", None),
+    ],
+    MPBoostRegressor: [
+        ("estimator", Duck(), "regressor"),
+        ("estimator", DecisionTreeClassifier(), "regressor"),
+        ("max_samples", N, "stopping=None"),
+        ("max_samples", 1.0, "stopping=None"),
+        ("weighting", "logistic", None),
+        ("importance", "gain", None),
+    ],
+    MPGradientBoostingClassifier: [
+        ("loss", "squared_error", None),
+        ("learning_rate", "auto", None),
+        ("importance", "impurity", None),
+        ("stopping", "paper", None),
+    ],
+    MPGradientBoostingRegressor: [
+        ("loss", "log_loss", None),
+        ("learning_rate", "auto", None),
+        ("importance", "permutation", None),
+        ("stopping", "paper", None),
+    ],
+}
 
-def name_case(case):
-    name, value, _ = case
+
+def name_case(estimator, name, value):
     if isinstance(value, list):
-        return f"{name}-list-of-{getattr(value[0], '__name__', value[0])}"
-    return f"{name}-{value if isinstance(value, int | float | str | None) else type(value).__name__}"
+        value = f"list-of-{getattr(value[0], '__name__', value[0])}"
+    shown = value if isinstance(value, int | float | str | None) else type(value).__name__
+    return f"{estimator.__name__}-{name}-{shown}"
 
 
+CASES = [
+    (estimator, *case)
+    for estimator, own in OWN_BAD_PARAMETERS.items()
+    for case in [*BAD_PARAMETERS, *own]
+    if case[0] in estimator().get_params(deep=False)
+]
 bad_parameters = pytest.mark.parametrize(
-    ("name", "value", "word"), BAD_PARAMETERS, ids=[name_case(case) for case in BAD_PARAMETERS]
+    ("estimator", "name", "value", "word"), CASES, ids=[name_case(*case[:3]) for case in CASES]
 )
 
 REFUSED = (ValueError, TypeError)
@@ -145,15 +213,20 @@ def make_model(**parameters):
     return MPBoostClassifier(**{**SMALL, **parameters})
 
 
+@pytest.mark.parametrize("estimator", OWN_BAD_PARAMETERS)
+def test_every_parameter_has_values_that_are_tried(estimator):
+    assert {name for tried, name, *_ in CASES if tried is estimator} == estimator().get_params(deep=False).keys()
+
+
 @bad_parameters
-def test_fit_refuses_parameter(name, value, word):
+def test_fit_refuses_parameter(estimator, name, value, word):
     with pytest.raises(REFUSED, match=word or name):
-        make_model(**{name: value}).fit(X, Y)
+        estimator(**{**SMALL, name: value}).fit(X, Y)
 
 
 @bad_parameters
-def test_fit_with_a_bad_parameter_leaves_a_fresh_estimator_unfitted(name, value, word):
-    model = make_model(**{name: value})
+def test_fit_with_a_bad_parameter_leaves_a_fresh_estimator_unfitted(estimator, name, value, word):
+    model = estimator(**{**SMALL, name: value})
     held = dict(vars(model))
     with pytest.raises(REFUSED):
         model.fit(X, Y)
@@ -161,8 +234,8 @@ def test_fit_with_a_bad_parameter_leaves_a_fresh_estimator_unfitted(name, value,
 
 
 @bad_parameters
-def test_fit_with_a_bad_parameter_leaves_a_fitted_model_as_it_was(name, value, word):
-    model = make_model().fit(X, Y)
+def test_fit_with_a_bad_parameter_leaves_a_fitted_model_as_it_was(estimator, name, value, word):
+    model = estimator(**SMALL).fit(X, Y)
     memory = Memory(model, X)
     good = getattr(model, name)
     model.set_params(**{name: value})

@@ -1,22 +1,16 @@
 """What scikit-learn expects of the classifier alone; support/battery/contract.py has what it expects of them all."""
 
-import pickle
-
-import joblib
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import get_tags
 
-from mpboost import FeatureProbabilityRecorder, MPBoostClassifier
+from mpboost import MPBoostClassifier
 from tests.support.battery.contract import COPIES
-from tests.support.helpers import run_script
 
 
 def make_model(**parameters):
@@ -74,26 +68,6 @@ def test_out_of_patch_score_agrees_with_cross_validation(cancer):
     assert model.fit(X, y).oop_score_ == pytest.approx(validated, abs=0.03)
 
 
-# Tags and parameters
-
-
-def test_tags_tell_what_the_classifier_can_do():
-    tags = get_tags(make_model())
-    assert is_classifier(make_model())
-    assert tags.input_tags.allow_nan
-    assert tags.input_tags.sparse
-    assert tags.classifier_tags.multi_class
-
-
-def test_fit_leaves_parameters_as_they_were(cancer):
-    model = make_model(max_samples=0.2, callbacks=[FeatureProbabilityRecorder([0])])
-    before = model.get_params()
-    model.fit(*cancer)
-    after = model.get_params()
-    assert after.keys() == before.keys()
-    assert all(after[name] is before[name] for name in before)
-
-
 # Copies
 
 
@@ -104,22 +78,6 @@ def test_copy_of_a_model_of_weak_learners_predicts_as_the_original(cancer, tmp_p
     copied = make_copy(model, tmp_path)
     for method in ("decision_function", "predict", "predict_proba"):
         assert getattr(copied, method)(X).tobytes() == getattr(model, method)(X).tobytes()
-
-
-def test_pickle_is_read_by_a_fresh_process(cancer, tmp_path):
-    X, y = cancer
-    model = make_model().fit(X, y)
-    joblib.dump((model, X), tmp_path / "model.joblib")
-    script = f"import joblib; m, X = joblib.load({str(tmp_path / 'model.joblib')!r}); print(joblib.hash(m.predict(X)))"
-    assert run_script(script).strip() == joblib.hash(model.predict(X))
-
-
-def test_pickle_does_not_carry_the_training_data(cancer):
-    X, y = cancer
-    X, y = np.tile(X, (20, 1)), np.tile(y, 20)
-    sizes = [len(pickle.dumps(make_model(warm_start=warm).fit(X, y))) for warm in (False, True)]
-    assert sizes[1] < 1.01 * sizes[0]
-    assert sizes[0] < 60 * len(X)
 
 
 # Validation data

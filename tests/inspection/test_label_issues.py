@@ -16,7 +16,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import (
-    Callback,
     MPBoostClassifier,
     MPBoostRegressor,
     MPGradientBoostingClassifier,
@@ -27,19 +26,10 @@ from mpboost import (
 )
 from mpboost.outputs import difficulty
 from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
+from tests.support.helpers import PatchKeeper
 
 SMALL = {"n_estimators": 60, "max_samples": 40, "max_features": 4, "stopping": None, "random_state": 0}
 WORDS = np.array(["ape", "bee", "cat", "dog"])
-
-
-class PatchKeeper(Callback):
-    """Keeps the rows of each minipatch."""
-
-    def __init__(self):
-        self.rows = []
-
-    def on_iteration_end(self, run):
-        self.rows.append(set(run.rows.tolist()))
 
 
 def make_classes(n_classes, n_samples=300, seed=0):
@@ -162,7 +152,7 @@ def test_difficulty_is_a_half_where_every_learner_saw_the_row(estimator):
     keeper = PatchKeeper()
     patches = {"n_estimators": 2, "max_samples": 200, "adaptive_observations": False}
     model = estimator(**SMALL | patches, callbacks=[keeper]).fit(X, y)
-    seen = np.isin(np.arange(len(y)), list(keeper.rows[0] & keeper.rows[1]))
+    seen = np.isin(np.arange(len(y)), np.intersect1d(*keeper.rows))
     assert 0 < seen.sum() < len(y)
     assert (model.observation_difficulty_[seen] == 0.5).all()
 
@@ -365,9 +355,9 @@ def test_find_label_issues_refuses_models_that_cannot_tell():
     X, y = make_classes(2)
     with pytest.raises(NotFittedError):
         find_label_issues(MPBoostClassifier())
-    with pytest.raises(TypeError, match="not by DecisionTreeClassifier"):
+    with pytest.raises(TypeError, match="not DecisionTreeClassifier"):
         find_label_issues(DecisionTreeClassifier().fit(X, y))
-    with pytest.raises(TypeError, match="pass the last step"):
+    with pytest.raises(TypeError, match="pass the model inside"):
         find_label_issues(make_pipeline(StandardScaler(), MPBoostClassifier(**SMALL)).fit(X, y))
     for estimator in (MPBoostClassifier, MPBoostRegressor):
         with pytest.raises(ValueError, match="smaller max_samples"):

@@ -5,33 +5,16 @@ import pytest
 from sklearn.base import clone
 
 from mpboost import (
-    MPBoostClassifier,
     MPGradientBoostingClassifier,
     OOPCalibrationDisplay,
     OOPConfusionDisplay,
     OOPResidualsDisplay,
 )
-from mpboost.boosting.loop import BoostingRun
-from mpboost.inspection.out_of_patch import judge_classes
+from mpboost.inspection.judgement import require_judgement
 from tests.support.pictures import TASKS, assert_apart, draw, fit, read_boxes
 
 CLASSES = [task for task in TASKS if "numbers" not in task]
 NUMBERS = [task for task in TASKS if "numbers" in task]
-
-
-@pytest.mark.parametrize("parameters", [{}, {"learning_rate": 0.1}, {"max_samples": 300}])
-def test_votes_for_two_classes_are_those_of_the_run(data, parameters):
-    _, X, y = data["two classes"]
-    weights = np.r_[np.zeros(5), np.ones(len(y) - 5)]
-    model = MPBoostClassifier(n_estimators=12, stopping=None, warm_start=True, random_state=0, **parameters)
-    run: BoostingRun = model.fit(X, y, sample_weight=weights)._run
-    votes = run.task.count_oop_votes(run.best.task, run.best_iteration)
-    judged = judge_classes(model, "")
-    is_decided = votes[:, 0] != votes[:, 1]
-    np.testing.assert_array_equal(judged.rows, 5 + np.flatnonzero(is_decided))
-    winners = votes[is_decided].argmax(axis=1)
-    np.testing.assert_array_equal(judged.predicted, winners)
-    np.testing.assert_array_equal(judged.shares, model._calibration.predict(votes[is_decided], winners))
 
 
 @pytest.mark.parametrize("task", CLASSES)
@@ -39,11 +22,11 @@ def test_calibration_groups_the_rows_that_were_judged(models, task):
     model = models[task]
     display = OOPCalibrationDisplay.from_estimator(model, n_bins=5)
     draw(display)
-    judged = judge_classes(model, "")
+    judged = require_judgement(model)
     assert display.n_rows == display.counts.sum() == len(judged.rows)
     assert not np.isnan(model.observation_difficulty_[judged.rows]).any()
-    is_right = np.mean(judged.predicted == judged.targets)
-    expected = is_right if len(model.classes_) > 2 else np.mean(judged.targets == 1)
+    is_right = np.mean(judged.predicted == judged.given)
+    expected = is_right if len(model.classes_) > 2 else np.mean(judged.given == 1)
     assert np.nansum(display.shares * display.counts) == pytest.approx(expected * display.n_rows)
     np.testing.assert_array_equal([bar.get_height() for bar in display.bars_], display.counts)
     assert f"{display.n_rows:,} rows" in display.ax_.get_xlabel()
@@ -53,7 +36,7 @@ def test_calibration_of_one_class_of_many(models):
     model = models["many classes"]
     display = OOPCalibrationDisplay.from_estimator(model, pos_label="c")
     assert display.ax_.get_xlabel().startswith("probability of class c\n")
-    share = np.mean(model._targets[judge_classes(model, "").rows] == 2)
+    share = np.mean(model._targets[require_judgement(model).rows] == 2)
     assert np.nansum(display.shares * display.counts) / display.n_rows == pytest.approx(share)
     with pytest.raises(ValueError, match="pos_label='z' is not among"):
         OOPCalibrationDisplay.from_estimator(model, pos_label="z")
@@ -64,7 +47,7 @@ def test_calibration_error_and_intervals_are_by_the_book():
     np.testing.assert_array_equal(display.counts, [10, 0, 0, 10])
     np.testing.assert_allclose(display.mean_probabilities, [0.1, np.nan, np.nan, 1.0])
     assert display.calibration_error == pytest.approx(0.2)
-    low, high = display._find_intervals()
+    low, high = display._bins.low, display._bins.high
     np.testing.assert_allclose([low[0], high[0]], [0.2366, 0.7634], atol=1e-4)  # Wilson, 5 of 10
     np.testing.assert_allclose([low[3], high[3]], [0.7225, 1.0], atol=1e-4)
 
@@ -83,10 +66,10 @@ def test_confusion_counts_the_rows_that_were_judged(models, task):
     model = models[task]
     display = OOPConfusionDisplay.from_estimator(model)
     draw(display)
-    judged = judge_classes(model, "")
+    judged = require_judgement(model)
     for (i, j), count in np.ndenumerate(display.confusion_matrix):
-        assert count == np.sum((judged.targets == i) & (judged.predicted == j))
-    assert display.accuracy == pytest.approx(np.mean(judged.targets == judged.predicted))
+        assert count == np.sum((judged.given == i) & (judged.predicted == j))
+    assert display.accuracy == pytest.approx(np.mean(judged.given == judged.predicted))
     assert display.text_.keys() == set(zip(*map(np.ndarray.tolist, np.nonzero(display.confusion_matrix)), strict=True))
     names = [label.get_text() for label in display.ax_.get_yticklabels()]
     assert names == [str(label) for label in model.classes_]

@@ -6,8 +6,8 @@ import pytest
 from scipy import sparse
 
 from mpboost import MPGradientBoostingClassifier, MPGradientBoostingRegressor
-from mpboost.data.binned import SPLIT_DTYPE
 from mpboost.learners.constraints import Constraints
+from mpboost.learners.splits import SPLIT_DTYPE
 
 QUICK = {"n_estimators": 60, "learning_rate": 0.3, "max_samples": 0.5, "stopping": None, "random_state": 0}
 ESTIMATORS = {"numbers": MPGradientBoostingRegressor, "classes": MPGradientBoostingClassifier}

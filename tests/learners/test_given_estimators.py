@@ -15,9 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import Callback, MPBoostClassifier, _native
 from mpboost.data.tables import DenseTable
-from mpboost.learners.trees import EstimatorLearner
+from mpboost.learners.given_estimators import EstimatorLearner
 from mpboost.outputs.kinds import Signs
-from mpboost.sampling.observations import Draw
+from mpboost.sampling.draws import Draw
+from mpboost.sampling.questions import Labels
 from tests.support.helpers import as_votes
 
 
@@ -142,11 +143,11 @@ def share_credit(estimator, importance):
     learner = EstimatorLearner(
         estimator, DenseTable(X), Signs(1), importance=importance, needs_importances=True, seed=0
     )
-    importances = []
+    importances, question = [], Labels(labels, np.zeros(1000))
     for t in range(20):
         order = rng.permutation(1000)
         draw = Draw(np.sort(order[:60]), np.sort(order[60:120]) if importance == "out_of_patch" else order[:0])
-        importances.append(learner.train(t, draw, np.arange(5), labels, None, _native.Threads(1)).importances)
+        importances.append(learner.train(t, draw, np.arange(5), question, _native.Threads(1)).importances)
     return np.mean(importances, axis=0)
 
 
@@ -166,7 +167,7 @@ def test_out_of_patch_importance_holds_it_against_a_feature_that_misleads_elsewh
         DecisionTreeClassifier(), DenseTable(X), Signs(1), importance="out_of_patch", needs_importances=True, seed=0
     )
     for unseen, expected in [(np.arange(0), [0.0, 1.0]), (np.arange(50, 300), [0.0, -1.0])]:
-        patch = Draw(np.arange(50), unseen), np.arange(2), labels, None, _native.Threads(1)
+        patch = Draw(np.arange(50), unseen), np.arange(2), Labels(labels, np.zeros(300)), _native.Threads(1)
         assert learner.train(1, *patch).importances.tolist() == expected
 
 

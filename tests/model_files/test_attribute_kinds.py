@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from mpboost import ModelFileError
-from mpboost.model_files.attribute_kinds import Array, Decisions, Field, Labels, Lists, Parts, Plain, State, Values
+from mpboost.model_files.attribute_kinds import (
+    Array,
+    Decisions,
+    Field,
+    Labels,
+    Lists,
+    MixedValues,
+    ObjectState,
+    Parts,
+    Plain,
+)
 
 
 def pass_through(kind, value):
@@ -73,12 +83,12 @@ def test_values_refuse_what_means_nothing(text):
         arrays={"name.text": np.frombuffer(text.encode(), np.uint8), "name.offsets": np.array([0, len(text)])}
     )
     with pytest.raises(ModelFileError, match="means nothing"):
-        Values(1).read(parts, "name")
+        MixedValues(1).read(parts, "name")
 
 
 def test_labels_that_cannot_be_compared_are_refused():
     parts = Parts()
-    Values(2).write(parts, "name", [1, "a"])
+    MixedValues(2).write(parts, "name", [1, "a"])
     with pytest.raises(ModelFileError, match="cannot be compared"):
         Labels(2).read(parts, "name")
 
@@ -121,7 +131,7 @@ class Curve:
 
 
 def test_state_keeps_objects():
-    kind = State(Curve, Field("parameters", Array("float64", "n")))
+    kind = ObjectState(Curve, Field("parameters", Array("float64", "n")))
     assert pass_through(kind, Curve(np.array([1.0, 2.0]))).parameters.tolist() == [1.0, 2.0]
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import stat
 import zlib
 
 import numpy as np
@@ -184,36 +183,6 @@ def test_failed_write_leaves_the_old_file_and_no_litter(path, monkeypatch, funct
         write_container(path, HEADER, ARRAYS)
     assert path.read_text() == "old"
     assert os.listdir(path.parent) == ["file"]
-
-
-def test_write_waits_for_the_disk_before_it_replaces(path, monkeypatch):
-    calls = []
-    for name in ("fsync", "replace"):
-        real = getattr(os, name)
-        monkeypatch.setattr(
-            container.os, name, lambda *arguments, name=name, real=real: (calls.append(name), real(*arguments))
-        )
-    write_container(path, HEADER, ARRAYS)
-    assert calls == ["fsync", "replace"]
-    assert os.listdir(path.parent) == ["file"]
-
-
-def test_write_keeps_a_link_and_the_mode_of_an_old_file(path):
-    path.write_text("old")
-    path.chmod(0o640)
-    link = path.with_name("link")
-    link.symlink_to(path)
-    write_container(link, HEADER, ARRAYS)
-    assert link.is_symlink()
-    assert read_container(path)[0] == HEADER
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
-
-
-def test_write_makes_a_new_file_like_any_other(path):
-    other = path.with_name("other")
-    other.write_text("")
-    write_container(path, HEADER, ARRAYS)
-    assert path.stat().st_mode == other.stat().st_mode
 
 
 def test_other_errors_of_the_system_stay_what_they_are(tmp_path):

@@ -240,6 +240,13 @@ CHANGES = [
     (set_array("ensemble.splits", np.zeros(15, dtype=np.uint8)), "20 bytes"),
     (set_array("calibration.slopes", [1.0, np.nan]), "slopes"),
     (set_entry("observation_difficulty", 0, 1.1), "observation_difficulty must be between 0 and 1, or NaN"),
+    (set_array("oop_counts", np.zeros(300)), "oop_counts has the type float64"),
+    (set_array("oop_counts", np.zeros(299, dtype=np.int32)), "oop_counts has the size 299"),
+    (set_entry("oop_counts", 0, -1), "oop_counts must be between 0 and best_iteration"),
+    (set_entry("oop_counts", 0, 26), "oop_counts must be between 0 and best_iteration"),
+    (set_entry("oop_counts", 0, 0), "oop_counts does not fit"),
+    (set_entry("oop_decision_function", 0, np.nan), "oop_counts counts learners"),
+    (set_entry("oop_decision_function", 0, 1e9), "oop_counts does not fit"),
     (set_entry("targets", 0, 2), "targets has classes that do not exist"),
     (set_entry("targets", 0, 2**16 - 1), "targets has classes that do not exist"),
     (set_array("calibration.slopes", [1.0, 1.0, 1.0]), "size 3"),
@@ -339,6 +346,12 @@ def test_golden_file_loads_and_predicts_as_ever(golden):
         else:
             assert getattr(model, method)(X).tolist() == outputs
     assert model.oop_score_ == expected["oop_score"]
+
+
+@pytest.mark.parametrize("kind", ["many-classes", "colours", "gradient-two-classes", "gradient-numbers"])
+def test_golden_file_of_an_older_format_has_the_oop_counts_of_the_same_model(kind):
+    older, newer = (load_model(GOLDEN / f"format-{schema}-{kind}.mpboost") for schema in (2, 3))
+    np.testing.assert_array_equal(older.oop_counts_, newer.oop_counts_)
 
 
 def test_golden_files_are_there_for_every_format():

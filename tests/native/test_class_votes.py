@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpboost import _native
-from tests.support.native.naive_class_votes import add_naively, find_rivals, weigh_naively
+from tests.support.native.naive_class_votes import add_naively, count_rival_votes, weigh_naively
 
 COUNTS = [np.uint16, np.int32]
 OUTPUTS = ["votes", "oop_votes", "rivals", "oop_rivals"]
@@ -24,8 +24,8 @@ def make_state(seed, n_rows, n_classes, dtype=np.int32, n_votes=4, weighted=True
         "labels": labels,
         "votes": votes,
         "oop_votes": oop_votes,
-        "rivals": find_rivals(votes, labels),
-        "oop_rivals": find_rivals(oop_votes, labels),
+        "rivals": count_rival_votes(votes, labels),
+        "oop_rivals": count_rival_votes(oop_votes, labels),
         "ranks": rng.permutation(n_classes).astype(np.uint16),
         "sample_weights": 10.0 ** rng.uniform(-3, 3, n_rows) if weighted else None,
     }
@@ -95,7 +95,7 @@ def test_add_class_votes_judges_a_row(threads, dtype, votes, oop_votes, vote, ra
     labels, nobody = np.zeros(1, dtype=np.uint16), np.empty(0, dtype=np.int64)
     for weight in (None, np.array([2.5])):
         counts = [np.array([numbers], dtype=dtype) for numbers in (votes, oop_votes)]
-        rivals = [find_rivals(count, labels) for count in counts]
+        rivals = [count_rival_votes(count, labels) for count in counts]
         new, order = np.array([vote], dtype=np.uint16), np.array(ranks, dtype=np.uint16)
         factor = 1.0 if weight is None else 2.5
         sums = _native.add_class_votes(new, nobody, labels, *counts, *rivals, order, weight, threads)
@@ -170,7 +170,7 @@ def test_weights_match_naive(dtype, kind, n_classes, weighted):
     colours = rng.choice([-1, 1], n_classes).astype(np.int8)
     is_other = colours[labels][:, None] != colours
     against_rest = np.where(is_own, 2 * F - n_votes, n_votes - 2 * F)
-    rivals = find_rivals(votes, labels)
+    rivals = count_rival_votes(votes, labels)
     cases = [
         (_native.weigh_margins, rivals, own - rivals[:, None], np.ones((n_rows, 1), dtype=bool)),
         (_native.weigh_confusions, None, own - F, ~is_own),

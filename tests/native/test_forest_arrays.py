@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost.data.binned import SPLIT_DTYPE
+from mpboost.learners.splits import SPLIT_DTYPE
 from tests.support.native.forests import N_FEATURES, make_arrays, make_forest, sum_votes, take_tree
 from tests.support.native.naive_tree import (
     as_columns,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost.data.binned import SPLIT_DTYPE
+from mpboost.learners.splits import SPLIT_DTYPE
 from tests.support.native.naive_tree import (
     MISSING,
     as_columns,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost.data.binned import SPLIT_DTYPE
+from mpboost.learners.splits import SPLIT_DTYPE
 from tests.support.native.naive_importance import credit_splits, normalise
 from tests.support.native.naive_tree import (
     MISSING,

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "mpboost/apply.hpp"
+#include "mpboost/binary_grower.hpp"
 #include "mpboost/binning.hpp"
 #include "mpboost/forest.hpp"
-#include "mpboost/binary_grower.hpp"
 #include "mpboost/race.hpp"
 #include "mpboost/sparse.hpp"
 #include "mpboost/votes.hpp"

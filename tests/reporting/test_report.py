@@ -130,7 +130,7 @@ def test_report_refuses_what_is_no_fitted_model(data):
     _, X, y = data["two classes"]
     with pytest.raises(NotFittedError):
         mpboost.report(mpboost.MPBoostClassifier(), X, y)
-    with pytest.raises(TypeError, match="not about LogisticRegression"):
+    with pytest.raises(TypeError, match="not LogisticRegression"):
         mpboost.report(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), X, y)
 
 

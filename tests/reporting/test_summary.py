@@ -9,44 +9,16 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, confusion_matrix, log_loss, r2_score
 
 import mpboost
-from mpboost.reporting.judgement import count_oop_votes, find_probabilities, judge
+from mpboost.inspection.judgement import compute_probabilities, judge
 from mpboost.reporting.quality import pick_points
 from tests.support.reported import TASKS, fit
-
-
-class KeepRows(mpboost.Callback):
-    """Keeps the rows of each minipatch."""
-
-    def __init__(self):
-        self.seen = []
-
-    def on_iteration_end(self, run):
-        self.seen.append(np.array(run.rows))
-
-
-def test_votes_of_two_classes_are_recovered_from_what_models_keep(data):
-    make, X, y = data["two classes"]
-    counter = KeepRows()
-    model = fit(make, X, y, callbacks=[counter], max_samples=60, n_estimators=31, stopping=None)
-    expected = np.zeros((len(y), 2), dtype=int)
-    decisions = np.array(list(model.staged_decision_function(X))) / model.learning_rate_
-    totals = np.where(np.abs(decisions) < 0.75, 0.0, np.rint(decisions))
-    votes = np.diff(totals, axis=0, prepend=0.0)
-    for rows, vote in zip(counter.seen, votes, strict=True):
-        outside = np.setdiff1d(np.arange(len(y)), rows)
-        expected[outside, (vote[outside] > 0).astype(int)] += 1
-    counts = count_oop_votes(model, np.arange(len(y)))
-    decided = expected[:, 0] != expected[:, 1]
-    assert decided.mean() > 0.9
-    np.testing.assert_array_equal(counts[decided], expected[decided])
-    np.testing.assert_array_equal(counts[~decided, 0], counts[~decided, 1])
 
 
 @pytest.mark.parametrize("task", ["two classes", "many classes", "gradients of classes"])
 def test_quality_of_classes_is_that_of_scikit_learn(models, data, task):
     model, (_, X, y) = models[task], data[task]
     summary, judgement = mpboost.report(model, X, y).dict(), judge(model)
-    places, probabilities = find_probabilities(model, judgement)
+    places, probabilities = compute_probabilities(model, judgement)
     given, predicted = model.classes_[judgement.given], model.classes_[judgement.predicted]
     np.testing.assert_array_equal(np.asarray(y)[judgement.rows], given)
     np.testing.assert_array_equal(places, np.arange(len(given)))

@@ -10,19 +10,24 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from mpboost import _native
-from mpboost.sampling.observations import (
+from mpboost.sampling.draws import probabilities_from_logs
+from mpboost.sampling.features import FeatureSampler
+from mpboost.sampling.observations import ObservationSampler
+from mpboost.sampling.questions import Labels
+from mpboost.sampling.sizes import (
     CLASSIFIER_SIZES,
     REGRESSOR_SIZES,
     AutoFeatures,
     AutoRows,
-    Draw,
-    FeatureSampler,
-    ObservationSampler,
-    find_most_rows,
-    find_patch_features,
-    find_patch_rows,
-    probabilities_from_logs,
+    count_most_rows,
+    count_patch_features,
+    count_patch_rows,
 )
+
+
+def ask(log_weights, sample_weights=None):
+    """Ask about numbers, of which any rows will do."""
+    return Labels(np.zeros(len(log_weights)), log_weights, sample_weights, are_classes=False)
 
 
 def make_sampler(n_features=6, n_drawn=3, *, momentum=0.5, exploration=0.0, adaptive=True, seed=0):
@@ -44,8 +49,8 @@ def make_sampler(n_features=6, n_drawn=3, *, momentum=0.5, exploration=0.0, adap
         pytest.param(np.int32(7), 100, 7, id="NumPy integer"),
     ],
 )
-def test_find_patch_rows_follows_the_table(max_samples, n_samples, expected):
-    rows = find_patch_rows(max_samples, n_samples)
+def test_count_patch_rows_follows_the_table(max_samples, n_samples, expected):
+    rows = count_patch_rows(max_samples, n_samples)
     assert (type(rows), rows) == (int, expected)
 
 
@@ -68,8 +73,8 @@ ROOTS, SHARE = AutoRows(roots=8.0, most=2000, growth=4), AutoRows(share=0.3, mos
         pytest.param(SHARE, 10**6, 500, 500, id="a share of at most 500"),
     ],
 )
-def test_find_patch_rows_by_itself_stays_within_bounds(auto, n_samples, expected, most):
-    rows = find_patch_rows("auto", n_samples, auto), find_most_rows(n_samples, auto)
+def test_count_patch_rows_by_itself_stays_within_bounds(auto, n_samples, expected, most):
+    rows = count_patch_rows("auto", n_samples, auto), count_most_rows(n_samples, auto)
     assert (type(rows[0]), type(rows[1]), rows) == (int, int, (expected, most))
 
 
@@ -82,8 +87,8 @@ def test_find_patch_rows_by_itself_stays_within_bounds(auto, n_samples, expected
         pytest.param(5, 5, 5, id="all as a number"),
     ],
 )
-def test_find_patch_features_follows_the_table(max_features, n_features, expected):
-    features = find_patch_features(max_features, n_features)
+def test_count_patch_features_follows_the_table(max_features, n_features, expected):
+    features = count_patch_features(max_features, n_features)
     assert (type(features), features) == (int, expected)
 
 
@@ -99,23 +104,23 @@ def test_find_patch_features_follows_the_table(max_features, n_features, expecte
         pytest.param(1000, 60, id="at most 60"),
     ],
 )
-def test_find_patch_features_by_itself_stays_within_bounds(n_features, expected):
-    features = find_patch_features("auto", n_features, AutoFeatures(0.2, least=20, least_share=0.5, most=60))
+def test_count_patch_features_by_itself_stays_within_bounds(n_features, expected):
+    features = count_patch_features("auto", n_features, AutoFeatures(0.2, least=20, least_share=0.5, most=60))
     assert (type(features), features) == (int, expected)
 
 
 @pytest.mark.parametrize("sizes", [CLASSIFIER_SIZES, REGRESSOR_SIZES], ids=["classifier", "regressor"])
-def test_find_patch_sizes_grow_with_the_data(sizes):
-    rows = [find_patch_rows("auto", n, sizes.rows) for n in range(1, 100_000, 17)]
-    features = [find_patch_features("auto", n, sizes.features) for n in range(1, 2000)]
+def test_count_patch_sizes_grow_with_the_data(sizes):
+    rows = [count_patch_rows("auto", n, sizes.rows) for n in range(1, 100_000, 17)]
+    features = [count_patch_features("auto", n, sizes.features) for n in range(1, 2000)]
     assert all(1 <= small <= large for small, large in pairwise(rows))
     assert all(1 <= small <= large for small, large in pairwise(features))
     assert all(size <= n for n, size in enumerate(features, start=1))
     assert all(size <= max(1, n // 2) for n, size in zip(range(1, 100_000, 17), rows, strict=True))
 
 
-@pytest.mark.parametrize(("find", "name"), [(find_patch_rows, "max_samples"), (find_patch_features, "max_features")])
-def test_find_patch_rejects_more_than_there_are(find, name):
+@pytest.mark.parametrize(("find", "name"), [(count_patch_rows, "max_samples"), (count_patch_features, "max_features")])
+def test_count_patch_rejects_more_than_there_are(find, name):
     with pytest.raises(ValueError, match=f"{name}=11 is more than the 10"):
         find(11, 10)
 
@@ -224,24 +229,23 @@ def test_feature_sampler_survives_probabilities_below_the_normal_ones(threads):
 
 def test_observation_sampler_sees_changes_of_its_weights(threads):
     log_weights = np.zeros(100)
-    sampler = ObservationSampler(log_weights, 5, seed=0)
-    assert sampler.sample(1, threads).rows.tolist() != [10, 20, 30, 40, 50]
+    sampler, question = ObservationSampler(5, seed=0), ask(log_weights)
+    assert sampler.sample(1, question, threads).rows.tolist() != [10, 20, 30, 40, 50]
     log_weights[[10, 20, 30, 40, 50]] = 1000.0
-    assert sampler.sample(1, threads).rows.tolist() == [10, 20, 30, 40, 50]
+    assert sampler.sample(1, question, threads).rows.tolist() == [10, 20, 30, 40, 50]
 
 
 def test_observation_sampler_gives_rows_that_are_sure_to_be_drawn_their_weights(threads):
     log_weights, weights = np.array([0.0, -2000.0, 0.0]), np.array([2.0, 1e-300, 0.5])
-    sampler = ObservationSampler(log_weights, 3, seed=0, sample_weights=weights)
-    rows = sampler.sample(1, threads).rows
-    assert sampler.weigh(rows)[[0, 2]].tolist() == [2.0, 0.5]
+    draw = ObservationSampler(3, seed=0).sample(1, ask(log_weights, weights), threads)
+    assert draw.weights[[0, 2]].tolist() == [2.0, 0.5]
 
 
 def test_observation_sampler_ends_a_draw_when_so_many_copies_are_in(threads):
     weights = np.array([20.0] * 10 + [1e-9] * 90)
-    sampler = ObservationSampler(np.log(weights), 50, seed=0, sample_weights=weights)
+    sampler, question = ObservationSampler(50, seed=0), ask(np.log(weights), weights)
     for t in range(1, 20):
-        rows = sampler.sample(t, threads).rows
+        rows = sampler.sample(t, question, threads).rows
         assert 3 <= len(rows) <= 10  # no light row is there to fill up
         assert rows.max() < 10
         assert sorted({*rows}) == rows.tolist()
@@ -249,21 +253,20 @@ def test_observation_sampler_ends_a_draw_when_so_many_copies_are_in(threads):
 
 def test_observation_sampler_of_light_and_heavy_rows_draws_copies_at_even_rates(threads):
     weights = np.array([3.0] * 100 + [1.0] * 300)
-    sampler = ObservationSampler(np.log(weights), 80, seed=0, sample_weights=weights)
+    sampler, question = ObservationSampler(80, seed=0), ask(np.log(weights), weights)
     sums = np.zeros(2)
     for t in range(300):
-        rows = sampler.sample(t, threads).rows
-        np.add.at(sums, (rows >= 100).astype(int), sampler.weigh(rows))
+        draw = sampler.sample(t, question, threads)
+        np.add.at(sums, (draw.rows >= 100).astype(int), draw.weights)
     assert sums.sum() / 300 == pytest.approx(80, abs=1.5)
     assert sums[0] / sums[1] == pytest.approx(1.0, abs=0.05)
 
 
 def test_observation_sampler_keeps_weights_within_nine_digits(threads):
     weights = np.array([1.0, 1e-300])
-    sampler = ObservationSampler(np.log(weights), 2, seed=0, sample_weights=weights)
-    rows = sampler.sample(1, threads).rows
-    assert rows.tolist() == [0, 1]  # all rows, where all are asked for
-    assert sampler.weigh(rows).tolist() == pytest.approx([1.0, 1e-9])
+    draw = ObservationSampler(2, seed=0).sample(1, ask(np.log(weights), weights), threads)
+    assert draw.rows.tolist() == [0, 1]  # all rows, where all are asked for
+    assert draw.weights.tolist() == pytest.approx([1.0, 1e-9])
 
 
 @pytest.mark.parametrize(
@@ -277,36 +280,36 @@ def test_observation_sampler_keeps_weights_within_nine_digits(threads):
     ],
 )
 def test_observation_sampler_draws_as_many_unseen_rows_as_are_left(threads, n_drawn, n_samples, n_unseen):
-    log_weights = np.random.default_rng(0).normal(size=n_samples)
-    alone, both = (ObservationSampler(log_weights, n_drawn, seed=7, draws_unseen=each) for each in (False, True))
+    question = ask(np.random.default_rng(0).normal(size=n_samples))
+    alone, both = (ObservationSampler(n_drawn, seed=7, draws_unseen=each) for each in (False, True))
     for t in range(30):
-        rows, unseen = both.sample(t, threads)
+        rows, unseen, weights = both.sample(t, question, threads)
         assert (len(rows), len(unseen)) == (n_drawn, n_unseen)
         assert (np.diff(rows) > 0).all()
         assert (np.diff(unseen) > 0).all()
         assert not set(rows) & set(unseen)
-        expected = alone.sample(t, threads)
+        expected = alone.sample(t, question, threads)
         assert (rows.tolist(), expected.unseen.tolist()) == (expected.rows.tolist(), [])
-        assert both.weigh(rows) is None
+        assert weights is None
 
 
 @pytest.mark.parametrize("n_drawn", [1, 20, 60, 90, 100])
 def test_observation_sampler_draws_unseen_rows_of_weights(threads, n_drawn):
     weights = 10.0 ** np.random.default_rng(0).uniform(-2, 2, 100)
     log_weights = np.log(weights) + np.random.default_rng(1).normal(size=100)
-    alone, both = (ObservationSampler(log_weights, n_drawn, 7, weights, each) for each in (False, True))
-    n_short = 0
+    alone, both = (ObservationSampler(n_drawn, 7, each) for each in (False, True))
+    question, n_short = ask(log_weights, weights), 0
     for t in range(30):
-        rows, unseen = both.sample(t, threads)
+        rows, unseen, patch_weights = both.sample(t, question, threads)
         assert 1 <= len(rows) <= n_drawn
         assert len(unseen) == min(len(rows), 100 - len(rows))
         assert not set(rows) & set(unseen)
         arrivals = _native.log_arrivals(log_weights, np.arange(100), 7, t, _native.Purpose.OBSERVATIONS)
         order = np.argsort(arrivals)
         assert [*rows, *unseen] == [*np.sort(order[: len(rows)]), *np.sort(order[len(rows) : 2 * len(rows)])]
-        expected = alone.sample(t, threads).rows
-        assert rows.tolist() == expected.tolist()
-        assert both.weigh(rows).tolist() == alone.weigh(expected).tolist()
+        expected = alone.sample(t, question, threads)
+        assert rows.tolist() == expected.rows.tolist()
+        assert patch_weights.tolist() == expected.weights.tolist()
         n_short += len(rows) < n_drawn
     assert (n_short > 0) == (1 < n_drawn < 100)
 
@@ -325,9 +328,9 @@ def chance_of(drawn, weights):
 
 def test_observation_sampler_draws_unseen_rows_as_a_fresh_draw_from_the_rest(threads):
     weights = dict(enumerate([1.0, 2.0, 3.0, 4.0, 1.5, 0.8]))
-    sampler = ObservationSampler(np.log(list(weights.values())), 2, seed=0, draws_unseen=True)
+    sampler, question = ObservationSampler(2, seed=0, draws_unseen=True), ask(np.log(list(weights.values())))
     n_draws = 20_000
-    drawn = [sampler.sample(t, threads) for t in range(n_draws)]
+    drawn = [sampler.sample(t, question, threads) for t in range(n_draws)]
     counts = Counter((tuple(draw.rows.tolist()), tuple(draw.unseen.tolist())) for draw in drawn)
     fresh, uniform, observed = [], [], []
     for rows in combinations(range(6), 2):
@@ -342,20 +345,27 @@ def test_observation_sampler_draws_unseen_rows_as_a_fresh_draw_from_the_rest(thr
     assert chisquare(observed, uniform).pvalue < 1e-9  # so that the test has the power to fail
 
 
-def test_draw_with_other_rows_leaves_them_out_of_the_unseen():
-    draw = Draw(np.array([1, 4, 6]), np.array([0, 3, 5]))
-    assert draw.with_rows(draw.rows) is draw
-    swapped = draw.with_rows(np.array([1, 3, 6]))
-    assert (swapped.rows.tolist(), swapped.unseen.tolist()) == ([1, 3, 6], [0, 5])
-    other = draw.with_rows(np.array([1, 6, 9]))
-    assert (other.rows.tolist(), other.unseen.tolist()) == ([1, 6, 9], [0, 3, 5])
+@pytest.mark.parametrize("seed", range(20))
+def test_observation_sampler_completes_classes_and_judges_by_others(threads, seed):
+    labels, log_weights = np.repeat([-1, 1], [19, 1]).astype(np.int8), np.zeros(20)
+    sampler = ObservationSampler(4, seed=seed, draws_unseen=True)
+    whatever, classes = (Labels(labels, log_weights, None, are_classes) for are_classes in (False, True))
+    drawn, completed = (sampler.sample(1, question, threads) for question in (whatever, classes))
+    assert len(completed.rows) == 4
+    assert 19 in completed.rows
+    assert not set(completed.rows) & set(completed.unseen)
+    if 19 in drawn.rows:
+        assert completed.rows.tolist() == drawn.rows.tolist()
+    else:
+        assert len(set(completed.rows) - set(drawn.rows)) == 1
+        assert set(completed.unseen) == set(drawn.unseen) - {19}
 
 
 def test_samplers_draw_by_their_own_purposes(threads):
-    rows = ObservationSampler(np.zeros(50), 10, seed=4)
+    rows, question = ObservationSampler(10, seed=4), ask(np.zeros(50))
     features = make_sampler(50, 10, seed=4)
     for t in (1, 2):
-        drawn = rows.sample(t, threads).rows.tolist(), features.sample(t, threads).tolist()
+        drawn = rows.sample(t, question, threads).rows.tolist(), features.sample(t, threads).tolist()
         purposes = _native.Purpose.OBSERVATIONS, _native.Purpose.FEATURES
         assert drawn == tuple(_native.race(np.zeros(50), 10, 4, t, each, threads).tolist() for each in purposes)
         assert drawn[0] != drawn[1]

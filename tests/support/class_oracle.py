@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.learners.trees import TrainedLearner
+from mpboost.learners.contract import TrainedLearner
 
 from .native.naive_sorted_grower import Gini, check_tree
 from .native.naive_tree import read_sets, read_splits
@@ -59,19 +59,19 @@ class ClassOracle(VotingLoop):
         self.t += 1
         self.F = self.F + voted
         # 4. Update probability distributions.
-        self.adapt_rate((self.find_own(self.G) - self.find_rivals(self.G))[R])
+        self.adapt_rate((self.find_own(self.G) - self.count_rival_votes(self.G))[R])
         if self.way != "oc":
             self.update_p(self.weigh())
         self.update_q(C, importances)
         # 5. Out-of-patch accuracy.
         self.G = self.G + (voted & self.find_outside(R)[:, None])
-        self.oop = self.share(self.find_own(self.G) > self.find_rivals(self.G))
+        self.oop = self.share(self.find_own(self.G) > self.count_rival_votes(self.G))
         winners = [max(range(len(self.ranks)), key=lambda k: (row[k], self.ranks[k])) for row in self.F]
         self.train = self.share(np.array(winners) == self.y)
 
     def weigh(self) -> NDArray[np.float64]:
         if self.way == "margin":
-            return self.weigh_margins(self.find_own(self.F) - self.find_rivals(self.F))
+            return self.weigh_margins(self.find_own(self.F) - self.count_rival_votes(self.F))
         if self.way == "mh":
             votes_for, votes_against = self.F, self.t - self.F
             return self.weigh_margins(np.where(self.is_own, 1, -1) * (votes_for - votes_against)).sum(axis=1)
@@ -86,5 +86,5 @@ class ClassOracle(VotingLoop):
     def find_own(self, votes: NDArray[np.int64]) -> NDArray[np.int64]:
         return votes[self.is_own]
 
-    def find_rivals(self, votes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def count_rival_votes(self, votes: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.where(self.is_own, -1, votes).max(axis=1)

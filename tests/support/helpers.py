@@ -6,6 +6,7 @@ import time
 
 import joblib
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.datasets import make_classification
 
 from mpboost import Callback, MPBoostClassifier
@@ -59,15 +60,30 @@ class Memory:
     def __init__(self, model, X):
         self.held = dict(vars(model))
         self.X = X
-        self.decisions = model.decision_function(X)
+        self.outputs = self.run(model)
         self.n_features_in_ = model.n_features_in_
 
     def assert_unchanged(self, model):
         now = vars(model)
         assert now.keys() == self.held.keys()
         assert [name for name in now if now[name] is not self.held[name]] == []
-        np.testing.assert_array_equal(model.decision_function(self.X), self.decisions)
+        np.testing.assert_array_equal(self.run(model), self.outputs)
         assert model.n_features_in_ == self.n_features_in_
+
+    def run(self, model):
+        """Give the raw output of a model."""
+        return (model.predict if is_regressor(model) else model.decision_function)(self.X)
+
+
+class PatchKeeper(Callback):
+    """Keeps the rows and features of each minipatch."""
+
+    def on_fit_begin(self, run):
+        self.rows, self.features = [], []
+
+    def on_iteration_end(self, run):
+        self.rows.append(run.rows.copy())
+        self.features.append(run.features.copy())
 
 
 class StopAt(Callback):

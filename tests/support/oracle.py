@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.data.binned import SPLIT_DTYPE
+from mpboost.learners.splits import SPLIT_DTYPE
 from mpboost.tasks.rates import GAIN, MAX_AUTO_RATE, MAX_WRONG_SHARE, MEMORY, MIN_AUTO_RATE, N_WARM_UP
 
 from .native.naive_grower import grow_tree
@@ -200,7 +200,9 @@ def is_completion(
         return completed.tolist() == R.tolist()
     gone, new = set(R) - set(completed), set(completed) - set(R)
     others = np.flatnonzero(y != y[R[0]])
-    least, most = R[p[R] == p[R].min()], others[p[others] == p[others].max()]
+    # Rows tie whose p differs by no more than rounding.
+    least = R[np.isclose(p[R], p[R].min(), rtol=1e-12, atol=0.0)]
+    most = others[np.isclose(p[others], p[others].max(), rtol=1e-12, atol=0.0)]
     return len(gone) == len(new) == 1 and gone <= set(least) and new <= set(most) and len(set(completed)) == len(R)
 
 

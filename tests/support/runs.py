@@ -8,11 +8,14 @@ from numpy.typing import NDArray
 
 from mpboost import Callback, _native
 from mpboost.boosting.ensembles import EstimatorEnsemble, TreeEnsemble
-from mpboost.boosting.loop import BoostingRun, boost
+from mpboost.boosting.loop import boost
+from mpboost.boosting.run import BoostingRun, Parts
 from mpboost.boosting.stopping import NoStopping
 from mpboost.data.tables import DenseTable
-from mpboost.learners.trees import TrainedLearner, TreeLearner, TreeOptions
-from mpboost.sampling.observations import FeatureSampler, ObservationSampler
+from mpboost.learners.contract import TrainedLearner
+from mpboost.learners.trees import TreeLearner, TreeOptions
+from mpboost.sampling.features import FeatureSampler
+from mpboost.sampling.observations import ObservationSampler
 from mpboost.tasks.many_classes import TASKS
 from mpboost.tasks.numbers import ValueTask
 from mpboost.tasks.two_classes import BinaryTask
@@ -60,11 +63,11 @@ class Recorder(Callback):
             Record(
                 run.rows.copy(),
                 run.features.copy(),
-                getattr(run.observation_sampler, "patch_weights", None),
-                getattr(run.learner, "trained", None),
-                getattr(run.learner, "unseen", None),
-                {name: array.copy() for name, array in run.task.state.items()},
-                run.task.colours[-1] if hasattr(run.task, "colours") else None,
+                getattr(run.parts.observation_sampler, "patch_weights", None),
+                getattr(run.parts.learner, "trained", None),
+                getattr(run.parts.learner, "unseen", None),
+                {name: array.copy() for name, array in run.parts.task.state.items()},
+                run.parts.task.colours[-1] if hasattr(run.parts.task, "colours") else None,
                 run.observation_probabilities,
                 run.feature_probabilities,
                 run.oop_scores[-1],
@@ -76,9 +79,10 @@ class Recorder(Callback):
 class RecordingSampler(ObservationSampler):
     """Keeps the weights of the last minipatch."""
 
-    def weigh(self, rows):
-        self.patch_weights = super().weigh(rows)
-        return self.patch_weights
+    def sample(self, *question):
+        draw = super().sample(*question)
+        self.patch_weights = draw.weights
+        return draw
 
 
 class RecordingLearner(TreeLearner):
@@ -161,7 +165,7 @@ def make_run(
         seed=seed,
     )
     trees = RecordingLearner(mapper, table, task.outputs, options, threads)
-    rows = RecordingSampler(task.log_weights, patch[0], seed, sample_weights, draws_unseen=importance == "out_of_patch")
+    rows = RecordingSampler(patch[0], seed, draws_unseen=importance == "out_of_patch")
     features = FeatureSampler(
         X.shape[1],
         patch[1],
@@ -171,14 +175,8 @@ def make_run(
         seed=seed,
         remembers=importance == "out_of_patch",
     )
-    return BoostingRun(
-        task=task,
-        observation_sampler=rows,
-        feature_sampler=features,
-        learner=learner or trees,
-        stopping=stopping or NoStopping(),
-        ensemble=EstimatorEnsemble() if learner else TreeEnsemble(mapper),
-    )
+    ensemble = EstimatorEnsemble() if learner else TreeEnsemble(mapper)
+    return BoostingRun(Parts(task, rows, features, learner or trees, ensemble), stopping or NoStopping())
 
 
 def boost_for(run, n_estimators, *callbacks, n_threads=1):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.learners.trees import TrainedLearner
+from mpboost.learners.contract import TrainedLearner
 
 from .native.naive_sorted_grower import SquaredError, check_tree
 from .native.naive_tree import read_sets, read_splits
@@ -56,7 +56,7 @@ class ValueOracle(Loop):
         self.F = np.mean(self.outputs, axis=0)
         # 4. Update probability distributions.
         residuals = np.abs(self.y - self.F)
-        multiples = residuals / (self.find_median(residuals) or self.average(residuals) or 1.0)
+        multiples = residuals / (self.compute_median(residuals) or self.average(residuals) or 1.0)
         losses = np.array([self.L(r) for r in multiples])
         floor = max(self.exploration, np.finfo(float).tiny)  # that p is never zero
         self.update_p((1 - self.exploration) * losses / (self.average(losses) or 1.0) + floor)
@@ -67,16 +67,16 @@ class ValueOracle(Loop):
         outputs, outside = np.array(self.outputs), np.array(self.outside)
         for i in np.flatnonzero(outside.any(axis=0)):
             self.G[i] = np.mean(outputs[outside[:, i], i])
-        self.train = self.find_r2(self.F)
-        self.oop = self.find_r2(np.where(np.isnan(self.G), self.average(self.y), self.G))
+        self.train = self.compute_r2(self.F)
+        self.oop = self.compute_r2(np.where(np.isnan(self.G), self.average(self.y), self.G))
 
     def average(self, values: NDArray[np.float64]) -> float:
         return (self.w * values).sum() / self.w.sum()
 
-    def find_median(self, values: NDArray[np.float64]) -> float:
+    def compute_median(self, values: NDArray[np.float64]) -> float:
         if len(set(self.w)) == 1:
             return np.median(values)
         return min(v for v in values if self.w[values <= v].sum() >= self.w.sum() / 2)
 
-    def find_r2(self, predictions: NDArray[np.float64]) -> float:
+    def compute_r2(self, predictions: NDArray[np.float64]) -> float:
         return 1 - self.average((self.y - predictions) ** 2) / self.average((self.y - self.average(self.y)) ** 2)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from mpboost.sampling.observations import complete_classes
 from mpboost.tasks import many_classes as class_tasks
 from mpboost.tasks.many_classes import TASKS
-from mpboost.tasks.two_classes import log_weighting
+from mpboost.tasks.weightings import log_weighting
 from tests.support.class_oracle import ClassOracle
 from tests.support.oracle import WEIGHTINGS, is_completion
 
@@ -17,6 +18,11 @@ each_way = pytest.mark.parametrize("way", WAYS)
 
 def draw_labels(seed=0):
     return np.random.default_rng(seed).integers(0, N_CLASSES, N_ROWS).astype(np.uint16)
+
+
+def complete(task, rows, iteration, threads):
+    """Complete a minipatch as the sampler does it."""
+    return complete_classes(rows, task.pose(iteration, threads), 0, iteration, threads)
 
 
 def make_task(way, labels=None, **options):
@@ -63,12 +69,12 @@ def test_update_keeps_outputs_weights_and_scores(threads, way, weighting, weight
         np.testing.assert_array_equal(task.oop_votes, naive.G)
         np.testing.assert_array_equal(task.count_oop_votes(task.state, t), naive.G)
         expected = np.log(naive.w * naive.weigh())
-        np.testing.assert_allclose(task.weigh(task.state), expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(task.compute_log_weights(task.state), expected, rtol=1e-12, atol=1e-12)
         if way != "oc":
-            np.testing.assert_array_equal(task.weigh(task.state), task.log_weights)
+            np.testing.assert_array_equal(task.compute_log_weights(task.state), task.log_weights)
         first = winners[np.argmax(naive.F[:, winners], axis=1)]
         assert task.train_score == pytest.approx(naive.share(first == labels), rel=1e-12)
-        is_right = naive.find_own(naive.G) > naive.find_rivals(naive.G)
+        is_right = naive.find_own(naive.G) > naive.count_rival_votes(naive.G)
         assert task.oop_score == pytest.approx(naive.share(is_right), rel=1e-12)
         assert task.score(naive.F, t, labels, weights) == pytest.approx(task.train_score, rel=1e-12)
 
@@ -79,7 +85,7 @@ def test_update_leaves_weights_alone_if_they_do_not_adapt(threads, way):
     task = make_task(way, adaptive=False, sample_weights=weights)
     for _ in feed(task, 3, threads):
         np.testing.assert_array_equal(task.log_weights, np.log(weights))
-        np.testing.assert_array_equal(task.weigh(task.state), np.log(weights))
+        np.testing.assert_array_equal(task.compute_log_weights(task.state), np.log(weights))
     assert task.votes.any()
 
 
@@ -179,11 +185,11 @@ class TestColours:
         rng = np.random.default_rng(0)
         task, n_swapped = make_task("oc"), 0
         for t in range(1, 100):
-            posed = task.pose(t, threads)
+            question = task.pose(t, threads)
             task.log_weights[:] = rng.permutation(N_ROWS)
             rows = np.sort(rng.permutation(N_ROWS)[:3])
-            completed = task.complete(rows, t, threads)
-            assert is_completion(rows, completed, posed, task.log_weights)
+            completed = complete_classes(rows, question, 0, t, threads)
+            assert is_completion(rows, completed, question.values, task.log_weights)
             n_swapped += completed.tolist() != rows.tolist()
         assert n_swapped > 10
 
@@ -194,7 +200,7 @@ def test_complete_looks_for_any_other_class(threads):
     for t in range(1, 200):
         task.log_weights[:] = rng.permutation(N_ROWS)
         rows = np.sort(rng.permutation(N_ROWS)[:2])
-        completed = task.complete(rows, t, threads)
+        completed = complete(task, rows, t, threads)
         assert is_completion(rows, completed, task.labels, task.log_weights)
         n_swapped += completed.tolist() != rows.tolist()
     assert n_swapped > 10

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import r2_score
 
-from mpboost.sampling.observations import probabilities_from_logs
-from mpboost.tasks.numbers import ValueTask, find_median, find_r2, weigh_residuals
+from mpboost.outputs.statistics import compute_median, compute_r2
+from mpboost.sampling.draws import probabilities_from_logs
+from mpboost.tasks.numbers import ValueTask, weigh_residuals
 from tests.support.value_oracle import RESIDUAL_WEIGHTINGS
 
 each_weighting = pytest.mark.parametrize("weighting", RESIDUAL_WEIGHTINGS)
@@ -61,7 +62,7 @@ def test_update_keeps_means_and_scores(threads, weighting, weighted):
         assert task.train_score == pytest.approx(r2_score(labels, np.mean(everything, axis=0), sample_weight=weights))
         known = np.where(counts > 0, np.nan_to_num(oop), np.average(labels, weights=weights))
         assert task.oop_score == pytest.approx(r2_score(labels, known, sample_weight=weights))
-        np.testing.assert_array_equal(task.log_weights, task.weigh(task.state))
+        np.testing.assert_array_equal(task.log_weights, task.compute_log_weights(task.state))
 
 
 @each_weighting
@@ -124,7 +125,7 @@ def test_update_leaves_weights_alone_if_they_do_not_adapt(threads):
     task = make_task([1.0, 2.0, 3.0], adaptive=False, sample_weights=weights)
     update(task, [0.0, 5.0, 0.0], [0], threads)
     np.testing.assert_array_equal(task.log_weights, np.log(weights))
-    np.testing.assert_array_equal(task.weigh(task.state), np.log(weights))
+    np.testing.assert_array_equal(task.compute_log_weights(task.state), np.log(weights))
 
 
 def test_update_changes_the_weights_that_a_sampler_holds(threads):
@@ -143,10 +144,11 @@ def test_oop_sums_do_not_keep_what_rounding_leaves(threads):
     assert task.oop_counts.tolist() == [0, 3]
 
 
-def test_pose_and_complete_leave_labels_and_rows_alone(threads):
-    task, rows = make_task([1.0, 1.0, 2.0]), np.array([0, 1])
-    assert task.pose(1, threads) is task.labels
-    assert task.complete(rows, 1, threads) is rows
+def test_pose_gives_the_numbers_of_which_any_rows_will_do(threads):
+    task = make_task([1.0, 1.0, 2.0])
+    question = task.pose(1, threads)
+    assert question.values is task.labels
+    assert not question.are_classes
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_pose_and_complete_leave_labels_and_rows_alone(threads):
     ids=["right", "mean", "worse", "constant and right", "constant and wrong", "constant but for rounding", "tiny"],
 )
 def test_find_r2_by_hand(predictions, labels, expected):
-    assert find_r2(np.array(predictions), np.array(labels)) == pytest.approx(expected)
+    assert compute_r2(np.array(predictions), np.array(labels)) == pytest.approx(expected)
 
 
 rows = st.lists(st.tuples(st.integers(-5, 5), st.sampled_from([0.25, 0.5, 1.0, 2.0])), min_size=1, max_size=20)
@@ -172,7 +174,7 @@ rows = st.lists(st.tuples(st.integers(-5, 5), st.sampled_from([0.25, 0.5, 1.0, 2
 @given(rows)
 def test_find_median_halves_the_weight(pairs):
     values, weights = np.array(pairs, dtype=float).T
-    median = find_median(values, weights)
+    median = compute_median(values, weights)
     assert weights[values <= median].sum() >= weights.sum() / 2
     assert weights[values < median].sum() < weights.sum() / 2
-    assert find_median(values) == np.median(values)
+    assert compute_median(values) == np.median(values)

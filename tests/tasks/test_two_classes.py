@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
+from mpboost.sampling.observations import complete_classes
 from mpboost.tasks.rates import MAX_AUTO_RATE
-from mpboost.tasks.two_classes import BinaryTask, WeightTable, log_weighting
+from mpboost.tasks.two_classes import BinaryTask
+from mpboost.tasks.weightings import WeightTable, log_weighting
 from tests.support.oracle import TABLE_I, WEIGHTINGS, is_completion
+
+
+def complete(task, rows, iteration, threads):
+    """Complete a minipatch as the sampler does it."""
+    return complete_classes(rows, task.pose(iteration, threads), 0, iteration, threads)
 
 
 def make_task(labels, **options):
@@ -110,7 +117,7 @@ class TestComplete:
         ],
     )
     def test_complete_swaps_in_the_likeliest_row_of_the_missing_class(self, threads, rows, expected):
-        completed = self.make_task().complete(np.array(rows), 1, threads)
+        completed = complete(self.make_task(), np.array(rows), 1, threads)
         assert completed.tolist() == expected
 
     def test_complete_matches_naive_twin(self, threads):
@@ -120,7 +127,7 @@ class TestComplete:
             task = make_task(np.where(rng.permutation(30) < 3, 1, -1))
             task.log_weights[:] = rng.permutation(30) if t % 2 else rng.integers(3, size=30)
             rows = np.sort(rng.permutation(30)[: rng.integers(1, 8)])
-            completed = task.complete(rows, t, threads)
+            completed = complete(task, rows, t, threads)
             assert is_completion(rows, completed, task.labels, task.log_weights)
             n_swapped += completed.tolist() != rows.tolist()
         assert n_swapped > 50
@@ -128,7 +135,7 @@ class TestComplete:
     def test_complete_settles_ties_by_lot(self, threads):
         task = make_task(np.repeat([-1, 1], 50))
         rows = np.arange(20)
-        patches = [task.complete(rows, t, threads) for t in range(400)]
+        patches = [complete(task, rows, t, threads) for t in range(400)]
         swapped_in = np.bincount([patch[-1] for patch in patches], minlength=100)[50:]
         assert swapped_in.max() < 25  # 8 each are expected
         assert np.count_nonzero(swapped_in) > 45
@@ -151,7 +158,7 @@ def test_update_keeps_outputs_weights_and_scores(threads, weighting, learning_ra
         np.testing.assert_array_equal(task.votes - task.in_patch_votes, G)
         expected = np.log(TABLE_I[weighting](labels, learning_rate * F))
         np.testing.assert_allclose(task.log_weights, expected, rtol=1e-12, atol=1e-13)
-        np.testing.assert_array_equal(task.weigh(task.state), task.log_weights)
+        np.testing.assert_array_equal(task.compute_log_weights(task.state), task.log_weights)
         assert task.oop_score == np.mean(np.sign(G) == labels)
         assert task.train_score == np.mean(np.where(F == 0, task.tie_label, np.sign(F)) == labels)
 
@@ -182,7 +189,9 @@ def test_update_weighs_all_votes_by_the_rate_of_now(threads):
         np.testing.assert_allclose(task.log_weights, log_weighting("logistic", rates[-1] * labels * task.votes))
     assert len(set(rates)) > 20
     for rate, state in zip(rates, states, strict=True):  # also of a state long ago
-        np.testing.assert_allclose(task.weigh(state), log_weighting("logistic", rate * labels * state["votes"]))
+        np.testing.assert_allclose(
+            task.compute_log_weights(state), log_weighting("logistic", rate * labels * state["votes"])
+        )
 
 
 def test_update_keeps_the_rate_if_weights_do_not_adapt(threads):
@@ -197,15 +206,15 @@ def test_update_leaves_weights_alone_if_they_do_not_adapt(threads):
     task.update(np.array([1, 1, -1], dtype=np.int8), np.array([0]), threads)
     assert task.votes.tolist() == [1, 1, -1]
     assert task.log_weights.tolist() == [0.0] * 3
-    assert task.weigh(task.state).tolist() == [0.0] * 3
+    assert task.compute_log_weights(task.state).tolist() == [0.0] * 3
 
 
-def test_update_changes_the_weights_that_a_sampler_holds(threads):
+def test_update_changes_the_weights_that_the_next_question_shows(threads):
     task = make_task([-1, 1])
-    held = task.log_weights
+    assert task.pose(1, threads).log_weights.tolist() == [0.0, 0.0]
     task.update(np.array([1, 1], dtype=np.int8), np.array([0]), threads)
-    assert task.log_weights is held
-    assert held[0] > held[1]
+    log_weights = task.pose(2, threads).log_weights
+    assert log_weights[0] > log_weights[1]
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)

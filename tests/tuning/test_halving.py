@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from mpboost import Callback, MPBoostClassifier
-from mpboost.tuning.halving import Candidate, Race, plan_rungs, smooth_score
+from mpboost.tuning.halving import Candidate, Tournament, plan_rungs, smooth_score
 from tests.support.helpers import Sleep, StopAt, describe_model
 from tests.support.searches import SIZES, make_search
 
@@ -209,4 +209,4 @@ def test_race_ranks_those_in_it_by_score_and_those_out_of_it_by_rung():
         Candidate(5, {}, "model"),
     ]
     assert [c.index for c in sorted(candidates, key=lambda c: c.place, reverse=True)] == [3, 2, 5, 1, 0, 4]
-    assert Race(candidates, [], error_score="raise", time_limit=None, bar=None).leader is candidates[3]
+    assert Tournament(candidates, [], error_score="raise", time_limit=None, bar=None).leader is candidates[3]

@@ -1,4 +1,4 @@
-// Trees for two classes.
+// Grows trees for two classes. What concerns categorical features is in binary_grower_categories.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 namespace mpboost {
 
 struct BinaryGrowerOptions {
-  std::int32_t max_depth;         // 0: no limit
+  std::int32_t max_depth;  // 0: no limit
   std::int32_t min_samples_leaf;
-  double tie_value;               // value of a leaf whose classes weigh the same
+  double tie_value;  // of a leaf whose classes weigh the same
 };
 
-// Grows classification trees by Gini impurity; leaf values are +1 and -1. Keeps its memory from one tree
-// to the next.
+// Grows classification trees by Gini impurity; leaf values are +1 and -1. Keeps its memory from one tree to the next.
 class BinaryGrower {
  public:
   explicit BinaryGrower(const BinaryGrowerOptions& options) : options_(options) {}
 
-  // `poll` is called now and then while it takes long, and may throw.
-  GrownTree grow(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch, const std::function<void()>& poll = {});
+  // Calls `poll`, which may throw, before each large node.
+  GrownTree grow(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch,
+                 const std::function<void()>& poll = {});
 
  private:
   struct Node {
     std::int32_t begin, n_negative, n_positive;
-    std::int64_t negative, positive;  // weights of the classes: the same numbers where rows have none
+    std::int64_t negative, positive;  // weights of the classes; where rows have none, their numbers
     std::int32_t depth;
     std::int32_t parent;  // -1 for the root
     bool is_left;
@@ -56,7 +56,7 @@ class BinaryGrower {
   void gather(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch);
   Node make_root() const;
   bool is_final(const Node& node) const;
-  bool find_split(const Node& node, Choice& choice);
+  bool choose_split(const Node& node, Choice& choice);
   GroupSplit search_group(const Node& node, std::size_t group);
   void search_categories(const Node& node, std::size_t lane, Choice& choice);
   void place_threshold(const Node& node, Choice& choice) const;
@@ -64,12 +64,12 @@ class BinaryGrower {
   void partition(const Node& node, const Choice& choice, Node& left, Node& right);
   void move_rows(const Node& node);
 
-  std::uint8_t* codes(std::size_t group, std::int32_t row) {
-    return patch_.data() + (group * static_cast<std::size_t>(n_rows_) + static_cast<std::size_t>(row)) * group_lanes;
+  // Where the codes of a row begin in patch_.
+  std::size_t offset(std::size_t group, std::int32_t row) const {
+    return (group * static_cast<std::size_t>(n_rows_) + static_cast<std::size_t>(row)) * group_lanes;
   }
-  const std::uint8_t* codes(std::size_t group, std::int32_t row) const {
-    return const_cast<BinaryGrower*>(this)->codes(group, row);
-  }
+  std::uint8_t* codes(std::size_t group, std::int32_t row) { return patch_.data() + offset(group, row); }
+  const std::uint8_t* codes(std::size_t group, std::int32_t row) const { return patch_.data() + offset(group, row); }
   // The codes of a node's rows in a lane are group_lanes apart.
   const std::uint8_t* lane_codes(std::size_t lane, const Node& node) const {
     return codes(lane / group_lanes, node.begin) + lane % group_lanes;
@@ -78,7 +78,7 @@ class BinaryGrower {
   BinaryGrowerOptions options_;
   std::int32_t n_rows_ = 0, n_negative_ = 0;
   std::size_t n_groups_ = 0, n_numeric_groups_ = 0;  // groups of categorical features come last
-  std::vector<std::size_t> lanes_;   // the feature, by its place in the patch, of each lane
+  std::vector<std::size_t> lanes_;                   // the feature, by its place in the patch, of each lane
   std::vector<std::uint8_t> patch_;  // [group][row][lane]; the rows of a node are contiguous, negatives first
   std::vector<std::int32_t> weights_, right_weights_;  // of the rows, in the same order; empty where they have none
   std::vector<std::uint8_t> right_rows_, goes_left_;

@@ -1,4 +1,4 @@
-// From a table of numbers to binned columns.
+// From a table of numbers to binned columns: binning_edges.cpp computes where bins end, binning_codes.cpp the codes.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace mpboost {
 // `code <= b` and `value <= edges[b]` are the same test; NaN has missing_code.
 class BinMapper {
  public:
-  // At most max_bins bins per feature: one per distinct value where these are few, else of about
-  // equal counts in a sample of at most 200 000 rows. Infinities are values like others. uint8 tables keep their
+  // Make at most max_bins bins per feature: one per distinct value where these are few, else bins with about equally
+  // many rows of a sample of at most 200 000. Infinities are values like others. uint8 tables keep their
   // values as codes when max_bins is 255 (254 and 255 share one, since 255 means missing).
-  static BinMapper fit(const TableView& table, int max_bins, std::uint64_t seed, Threads& threads);
-  static BinMapper fit(const SparseView& table, int max_bins, std::uint64_t seed, Threads& threads);
+  static BinMapper fit(const TableView& view, int max_bins, std::uint64_t seed, Threads& threads);
+  static BinMapper fit(const SparseView& view, int max_bins, std::uint64_t seed, Threads& threads);
 
-  // From the edges of all features end to end, those of feature j at [offsets[j], offsets[j + 1]).
+  // Takes the edges of all features end to end, those of feature j at [offsets[j], offsets[j + 1]).
   BinMapper(std::vector<double> edges, std::vector<std::int64_t> offsets);
 
   std::int64_t n_features() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
@@ -37,10 +37,10 @@ class BinMapper {
   // Add the features of another mapper.
   void append(const BinMapper& other);
 
-  BinnedColumns transform(const TableView& table, Threads& threads) const;
+  BinnedColumns transform(const TableView& view, Threads& threads) const;
 
-  // Code a piece of a table, whose first cell belongs to (first_row, first_column) of `out`.
-  void encode(const TableView& piece, BinnedColumns& out, std::int64_t first_row, std::int64_t first_column,
+  // Code a piece of a table, whose first cell belongs to (first_row, first_column) of `columns`.
+  void encode(const TableView& view, BinnedColumns& columns, std::int64_t first_row, std::int64_t first_column,
               Threads& threads) const;
 
  private:

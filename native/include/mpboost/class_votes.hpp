@@ -9,8 +9,8 @@
 
 namespace mpboost {
 
-// Votes are counted per class, in 16 bits where so many learners do. The rivals of a row are the most votes of
-// a class other than its own.
+// Votes per class: in 16 bits as long as there are few enough learners. The rivals of a row are the votes of the
+// strongest class other than its own.
 template <class Count>
 struct ClassOutputs {
   std::int64_t n_rows, n_classes;
@@ -21,34 +21,35 @@ struct ClassOutputs {
   std::int32_t* oop_rivals;  // of G
 };
 
-// What of it the weights of rows follow from.
+// The part of the outputs from which the weights of rows are computed.
 template <class Count>
 struct ClassVotes {
   std::int64_t n_rows, n_classes;
   const std::uint16_t* labels;
   const Count* votes;
-  const std::int32_t* rivals;  // asked by weigh_margins alone
+  const std::int32_t* rivals;  // read by weigh_margins alone
 };
 
-// How rows are judged: at a tie the class of higher rank wins F; a tie is wrong for G, and so is a row without votes.
+// How rows are judged. Ties in F go to the class of higher rank; in G a tie, or no vote at all, counts as wrong.
 struct ClassJudge {
   const std::uint16_t* ranks;
   const double* sample_weights;  // null where rows weigh the same
 };
 
-// Add a learner's votes to F and, for the rows that are not in its (ascending) patch, to G. Sum up the rows that
-// either gets right.
+// Add a learner's votes to F and, for the rows that are not in its (ascending) patch, to G. Return the
+// weight of the rows that F and that G get right.
 template <class Count>
 Correct add_class_votes(const std::uint16_t* votes, std::span<const std::int64_t> patch,
                         const ClassOutputs<Count>& outputs, const ClassJudge& judge, Threads& threads);
 
-// The same for a learner of two colours of classes: its vote, +1 or -1, counts for each class of that colour.
+// The same where classes have two colours and a learner votes for one of these, +1 or -1: that counts for each class of
+// the colour.
 template <class Count>
 Correct add_colour_votes(const std::int8_t* votes, const std::int8_t* colours, std::span<const std::int64_t> patch,
                          const ClassOutputs<Count>& outputs, const ClassJudge& judge, Threads& threads);
 
-// What p follows from: the table's entry k, counted from its middle, is the logarithm of L at a margin of k votes,
-// where L falls. The logarithms of the rows' own weights, if there are any, are added.
+// From margins to p: entry k of the table, counted from its middle, is log L at a margin of k votes, and L must not
+// rise with the margin. The logarithms of the rows' own weights, if there are any, are added.
 struct ClassWeights {
   std::span<const double> table;
   double* log_weights;

@@ -1,4 +1,4 @@
-// The data as the engine sees it: one column of 8-bit codes per feature.
+// The data as the engine sees it: one column of 8-bit codes per feature. Header-only.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace mpboost {
 
-inline constexpr int mask_words = 2;                         // 64-bit words that tell about a block of rows
+inline constexpr int mask_words = 2;                         // of 64 bits, one bit for each row of a block
 inline constexpr std::int64_t block_rows = 64 * mask_words;  // rows that a tree is applied to at a time
 inline constexpr std::uint8_t missing_code = 255;            // the code of a missing value
 inline constexpr int max_value_bins = 255;                   // codes 0..254 are values
@@ -24,13 +24,13 @@ inline constexpr int max_value_bins = 255;                   // codes 0..254 are
 //  column 1  128 codes       128 codes  ...
 class BinnedColumns {
  public:
-  // All codes are 0, of one bin.
+  // Begins with all codes 0, in a single bin.
   BinnedColumns(std::int64_t n_rows, std::int64_t n_columns)
       : n_rows_(n_rows),
         n_columns_(n_columns),
-        stride_(find_stride(n_rows, n_columns)),
+        stride_(compute_stride(n_rows, n_columns)),
         n_bins_(static_cast<std::size_t>(n_columns), 1),
-        has_missing_(new std::atomic<bool>[static_cast<std::size_t>(n_columns)]()),
+        has_missing_(std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(n_columns))),
         memory_(std::calloc(static_cast<std::size_t>(stride_ * n_columns) + alignment, 1)) {
     if (!memory_) throw std::bad_alloc();
     void* start = memory_.get();
@@ -50,7 +50,7 @@ class BinnedColumns {
   int n_bins(std::int64_t j) const { return n_bins_[static_cast<std::size_t>(j)]; }
   void set_n_bins(std::int64_t j, int n) { n_bins_[static_cast<std::size_t>(j)] = n; }
 
-  // False only where missing_code does not occur in column j; several threads may find one at a time.
+  // If false, missing_code does not occur in column j. Several threads may set it at a time.
   bool has_missing(std::int64_t j) const {
     return has_missing_[static_cast<std::size_t>(j)].load(std::memory_order_relaxed);
   }
@@ -65,7 +65,7 @@ class BinnedColumns {
     void operator()(void* p) const { std::free(p); }
   };
 
-  static std::int64_t find_stride(std::int64_t n_rows, std::int64_t n_columns) {
+  static std::int64_t compute_stride(std::int64_t n_rows, std::int64_t n_columns) {
     if (n_rows < 0 || n_columns < 0) throw std::invalid_argument("numbers of rows and columns must not be negative");
     constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max() - block_rows;  // room to align, too
     const std::int64_t stride = n_rows <= limit ? (n_rows + block_rows - 1) / block_rows * block_rows : n_rows;

@@ -1,8 +1,9 @@
 // What a split is worth: for many classes the decrease of Gini impurity, for numbers that of the squared error.
 //
-// A criterion knows the rows of a minipatch by their place in it. `open` tells it the rows of a node. A Side is what it
-// knows of rows that a split sends to the left, perhaps together with those whose value is missing. Scores order the
-// splits of a node by their gain; those of equal splits differ by less than the factor `rounding`.
+// A criterion knows rows by their place in the minipatch. `read` gives it the minipatch, `open` the rows of a node. A
+// Side sums up the rows that a split sends to the left, on request together with those whose value is missing. Scores
+// order the splits of a node by their gain; rounding makes those of equal splits differ, but by less than the factor
+// `rounding`.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@
 
 namespace mpboost {
 
-// A place in a minipatch, with the code of some feature above it: lists of these sort by code, then by place.
+// The place of a row in the minipatch in the low bits, its code of some feature above: lists sort by code, then place.
 using Entry = std::uint32_t;
 inline constexpr int place_bits = 24;
 inline std::uint8_t code_of(Entry entry) { return static_cast<std::uint8_t>(entry >> place_bits); }
 inline std::uint32_t place_of(Entry entry) { return entry & ((Entry{1} << place_bits) - 1); }
 
-// The rows of a node that have a category, and where it stands among the others.
+// The rows of a node that have a category; categories are ordered by their keys.
 struct Category {
   std::uint8_t code;
   std::int32_t begin, end;  // in the list of entries
@@ -30,7 +31,7 @@ struct Category {
 class ClassCriterion {
  public:
   using Label = std::uint16_t;
-  static constexpr double rounding = 1.0;
+  static constexpr double rounding = 1.0;  // sums are whole numbers
 
   // Of classes that weigh the same in a leaf, the one of the highest rank wins.
   explicit ClassCriterion(std::vector<std::uint16_t> ranks);
@@ -43,9 +44,11 @@ class ClassCriterion {
   void open(std::span<const Entry> rows);
 
   double leaf_value(std::span<const Entry> rows) const;  // of the node that is open
-  double base() const { return static_cast<double>(squares_) / static_cast<double>(weight_); }  // the score without gain
+  // The score of a split that gains nothing.
+  double base() const { return static_cast<double>(squares_) / static_cast<double>(weight_); }
   double gain(double score) const { return score - base(); }
-  double impurity() const { return static_cast<double>(weight_) - base(); }  // what a perfect split would gain, in terms of scores
+  // What a perfect split would gain, in terms of scores.
+  double impurity() const { return static_cast<double>(weight_) - base(); }
 
   // Give categories their keys: their places along the line on which their shares of classes differ most (Coppersmith,
   // Hong and Hosking, 1999). With two classes in the node that is the share of one, and some cut is the best subset.
@@ -101,7 +104,7 @@ class ClassCriterion {
   std::vector<std::uint16_t> ranks_;
   std::vector<Label> labels_;                          // of the minipatch's rows
   std::vector<std::int64_t> weights_;                  // of them; empty where all weigh the same
-  std::vector<std::int64_t> totals_, left_, missing_;  // weights of the classes in the node; zero where a class is not there
+  std::vector<std::int64_t> totals_, left_, missing_;  // weights of the classes in the node; 0 of those not there
   std::vector<Label> present_;                         // the classes in the node, ascending
   std::int64_t weight_ = 0, squares_ = 0;              // of the node: sums over the classes
   std::vector<double> shares_;
@@ -110,7 +113,7 @@ class ClassCriterion {
 class ValueCriterion {
  public:
   using Label = double;
-  static constexpr double rounding = 1.0 + 1e-9;
+  static constexpr double rounding = 1.0 + 1e-9;  // far above that of sums of doubles, far below what matters
 
   bool accepts(Label label) const { return label - label == 0; }  // a finite number
   void read(const Minipatch<Label>& patch);

@@ -13,14 +13,14 @@ namespace mpboost {
 class Forest {
  public:
   Forest() = default;
-  // The splits of tree t are at [offsets[t], offsets[t + 1]); throws where they make no valid trees.
+  // The splits of tree t are at [offsets[t], offsets[t + 1]); throws if they are no valid trees.
   Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
          std::vector<CategorySet> category_sets, std::int64_t n_features, std::int64_t n_outputs = 1);
 
   std::int64_t size() const { return static_cast<std::int64_t>(split_offsets_.size()) - 1; }
   std::int64_t n_outputs() const { return n_outputs_; }
   TreeView tree(std::int64_t t) const;
-  void append(TreeView tree);  // the first one tells how many outputs there are; throws where others differ
+  void append(TreeView tree);  // the first tree sets the number of outputs; throws if another has a different one
   Forest first(std::int64_t n_trees) const;
 
   // Add the votes (+1 or -1) of trees [begin, end) to each row's total.
@@ -46,7 +46,7 @@ class Forest {
   void for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads, Take take) const;
 
   std::vector<Split> splits_;
-  std::vector<double> leaf_values_;  // a tree has one leaf more than splits, so offsets follow
+  std::vector<double> leaf_values_;  // a tree has one leaf more than splits: no offsets needed
   std::vector<std::int64_t> split_offsets_{0};
   std::vector<CategorySet> category_sets_;
   std::vector<std::int64_t> set_offsets_{0};

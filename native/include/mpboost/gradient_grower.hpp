@@ -1,5 +1,5 @@
-// Trees for gradient boosting: grown leaf by leaf, the best split of all leaves first, from histograms of first and
-// second derivatives over the bins of a minipatch.
+// Grows trees for gradient boosting: leaf by leaf, the best split of all leaves first, from histograms of first and
+// second derivatives over the bins of a minipatch. How splits are chosen is in gradient_grower_search.cpp.
 #pragma once
 
 #include <cmath>
@@ -22,56 +22,60 @@ struct GradientLimits {
   std::int32_t max_depth;       // 0: no limit
   std::int32_t min_samples_leaf;
   double l2_regularization;
-  int max_bins;                 // of numeric features: if they have more, neighbours are merged, others in each tree
+  int max_bins;  // of numeric features: where one has more, neighbours are merged, at another offset in each tree
 };
 
 // What a tree is grown on. Rows and features must be valid for the columns.
 struct GradientPatch {
   std::span<const std::int64_t> rows, features;
-  std::span<const double> gradients, hessians;  // of the patch's rows, as they are to be added up; hessians are not negative
+  std::span<const double> gradients, hessians;  // of the patch's rows, times their weights; hessians are not negative
   const bool* is_categorical = nullptr;         // of all columns; null where none is
   const std::int8_t* monotonic = nullptr;       // of all columns, -1, 0 or 1; null where all are 0
-  // Sets of columns of which the features on a path must be: set k is members[offsets[k]] to members[offsets[k + 1]].
+  // The features on a path must all be in one of these sets. Set k is members[offsets[k]] to members[offsets[k + 1] -
+  // 1].
   std::span<const std::int64_t> interaction_offsets{}, interaction_members{};
 };
 
 struct GradientTree {
   Tree tree;                         // leaf values are Newton steps on the patch
   std::vector<double> split_values;  // the same for the rows of each split
-  std::vector<double> gains;         // of the splits: twice what the loss falls by on the patch, to second order
+  std::vector<double> gains;         // of the splits: twice what they lower the loss by on the patch, to second order
 };
 
-// The sums of a set of rows in one word: gradients above hessians above the number of rows. Derivatives are whole
-// numbers, as large as fit, so that sums are exact in any order and a sibling's are what is left of the parent's.
+// The sums of a set of rows in one word: gradients in the highest bits, then hessians, then the number of rows.
+// Derivatives are rounded to whole numbers, as large as fit, so that sums are exact in any order and a node's sums less
+// those of one child are those of the other.
 struct Packing {
   int count_bits, hessian_bits;
   double gradient_unit, hessian_unit;
 
-  std::int64_t gradient(std::uint64_t sums) const { return static_cast<std::int64_t>(sums) >> (hessian_bits + count_bits); }
+  std::int64_t gradient(std::uint64_t sums) const {
+    return static_cast<std::int64_t>(sums) >> (hessian_bits + count_bits);
+  }
   std::int64_t hessian(std::uint64_t sums) const {
     return static_cast<std::int64_t>(sums >> count_bits & ((std::uint64_t{1} << hessian_bits) - 1));
   }
-  std::int64_t count(std::uint64_t sums) const { return static_cast<std::int64_t>(sums & ((std::uint64_t{1} << count_bits) - 1)); }
+  std::int64_t count(std::uint64_t sums) const {
+    return static_cast<std::int64_t>(sums & ((std::uint64_t{1} << count_bits) - 1));
+  }
 };
 
-// Keeps its memory from one tree to the next. Ties between splits go to numeric features, then to the feature that comes
-// first in the patch, then to the lower bin, then to missing values on the right.
+// Keeps its memory from one tree to the next. Ties between splits go to numeric features, then to the feature that
+// comes first in the patch, then to the lower bin, then to missing values on the right.
 class GradientGrower {
  public:
   explicit GradientGrower(const GradientLimits& limits) : limits_(limits) {}
 
   static constexpr std::int64_t max_rows = 1 << 22;
 
-  // `poll` is called now and then while it takes long, and may throw. Threads, if there are any, share large nodes, group
-  // by group.
-  GradientTree grow(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream, Threads* threads = nullptr,
-                    const std::function<void()>& poll = {});
+  // Calls `poll`, which may throw, after each split. Threads, if there are any, share the groups of large nodes.
+  GradientTree grow(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream,
+                    Threads* threads = nullptr, const std::function<void()>& poll = {});
 
  private:
   static constexpr int lanes = gradient_lanes;
 
-  // A feature of the minipatch, in terms of the bins that it has there. Codes of values are below n_bins, which stands
-  // for missing ones.
+  // A feature of the minipatch after the merging of bins. Values are in bins below n_bins.
   struct Feature {
     std::int32_t place = -1;  // in the patch; -1: none, to fill up a group
     std::int32_t column = -1;
@@ -86,7 +90,7 @@ class GradientGrower {
     bool is_categorical, has_missing, has_monotonic;
   };
   struct Choice {
-    double gain = 0;  // 0: there is no split
+    double gain = 0;            // 0: there is no split
     std::int32_t feature = -1;  // its lane
     int bin = 0;
     bool missing_left = false, is_set = false;
@@ -102,23 +106,25 @@ class GradientGrower {
     std::int32_t slot = -1;              // where its histograms are; -1: nowhere
     std::uint64_t sums;
     double value;
-    // What monotonic features leave to the values of leaves.
+    // The bounds that monotonic features set to the values of leaves.
     double lowest = -std::numeric_limits<double>::infinity(), highest = std::numeric_limits<double>::infinity();
     Choice choice{};
-    std::vector<std::uint64_t> open_sets{};  // a bit for each set of interactions that has all features on the path
+    std::vector<std::uint64_t> open_sets{};  // a bit for each set of interactions: has it all features of the path?
     std::int32_t size() const { return end - begin; }
     bool is_bounded() const { return std::isfinite(lowest) || std::isfinite(highest); }
   };
 
-  // Call work(group) for all groups, given how many rows it looks at.
+  // Call work(group) for all groups: in several threads if n_rows rows of each are worth it.
   template <class Work>
   void for_groups(std::int64_t n_rows, Work work) {
-    constexpr std::int64_t min_shared_cells = 1 << 16;  // takes longer than to wake a thread
+    // So many additions to a histogram take about 30 us, some times what waking a thread takes (see threads.hpp).
+    constexpr std::int64_t min_shared_cells = 1 << 16;
     const std::int64_t n_groups = std::ssize(groups_);
     const auto take = [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t group = begin; group < end; ++group) work(static_cast<std::size_t>(group));
     };
-    threads_ && n_rows * n_groups * lanes >= min_shared_cells ? threads_->for_ranges(n_groups, 1, take) : take(0, n_groups);
+    threads_ && n_rows * n_groups* lanes >= min_shared_cells ? threads_->for_ranges(n_groups, 1, take)
+                                                             : take(0, n_groups);
   }
 
   void lay_out(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream);
@@ -141,7 +147,7 @@ class GradientGrower {
   std::uint64_t* histogram(const Node& node) { return sums_.data() + static_cast<std::size_t>(node.slot) * slot_size_; }
   void add_rows(const Node& node);
 
-  void find_split(Node& node);
+  void choose_split(Node& node);
   double gain_by_rounding(const Node& node) const;
   bool search_side_by_side(const Node& node, std::size_t group, Choice& best);
   void search_one_by_one(const Node& node, std::size_t group, Choice& best);
@@ -169,17 +175,8 @@ class GradientGrower {
   std::vector<std::int32_t> free_slots_;
   std::int32_t n_slots_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::vector<std::int32_t>> sets_of_;  // of each lane: the sets of interactions that it is in; empty without any
+  std::vector<std::vector<std::int32_t>>
+      sets_of_;  // of each lane: the sets of interactions that it is in; empty without any
 };
-
-// What the splits of a tree move the loss by, to first order, on rows whose sums of gradients are given leaf by leaf,
-// when nodes say what they said on the patch; feature by feature, in the order of `features`. Rows that the tree was not
-// grown on credit a split by chance with nothing, in the mean.
-std::vector<double> gradient_credits(const GradientTree& grown, std::span<const double> gradient_sums,
-                                     std::span<const std::int64_t> features);
-
-// The size that credits have by chance: the root of their summed variances, if the variance of gradients is the hessian, as
-// that of the log loss is where the model is right.
-double chance_of_credits(const GradientTree& grown, std::span<const double> hessian_sums);
 
 }  // namespace mpboost

@@ -1,4 +1,4 @@
-// What all growers of trees are given, and what they give.
+// What growers of trees share: what they are given, and what they return. Header-only.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +15,25 @@ namespace mpboost {
 template <class Label>
 struct Minipatch {
   std::span<const std::int64_t> rows, features;
-  const Label* labels;                // of all rows: +1 or -1, the code of a class, or a number
-  std::span<const double> weights;    // of the patch's rows: positive; none where all weigh the same
-  const bool* is_categorical;         // of all columns; null where none is
+  const Label* labels;              // of all rows: +1 or -1, the code of a class, or a number
+  std::span<const double> weights;  // of the patch's rows: positive; none where all weigh the same
+  const bool* is_categorical;       // of all columns; null where none is
 };
 
-// The weight of a row as a whole number, so that sums are exact: those of a minipatch add up to `total`, nearly.
+// The weight of a row as a whole number, so that sums are exact; all weights of a minipatch add up to about `total`.
 inline std::int32_t whole_weight(double weight, double sum, double total) {
   return std::max(1, static_cast<std::int32_t>(std::lround(weight / sum * total)));
 }
+
+// Categories gain by chance, the more the fewer rows each has: k of them (k - 1) / (n - 1) of the impurity of n rows.
+// This share of it is taken off their score, so that it compares with the scores of thresholds, which gain by chance,
+// too. Chosen by validation inside the training data of Adult and on categories of pure noise; before, all of it was
+// taken off.
+inline constexpr double chance_share = 0.75;
+
+// Nodes of fewer rows are grown without a look at interrupts: one of 4096 rows and 100 features takes 0.5 ms, or 1.5 ms
+// with sorted rows.
+inline constexpr std::int32_t polled_rows = 4096;
 
 struct GrownTree {
   Tree tree;

@@ -1,4 +1,4 @@
-// Importances of a minipatch's features that are measured rather than read off the splits.
+// Importances of a minipatch's features that are measured on rows rather than read off the splits.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace mpboost {
 
-// How much a tree loses on the rows of a minipatch when one feature is shuffled among them; feature by feature. With
-// labels -1 and +1, and with classes, that is accuracy; with numbers, it is what the squared error gains.
+// How much a tree loses on the rows of a minipatch when one feature is shuffled among them, for each feature: accuracy
+// where labels are classes or -1 and +1; squared error, which grows, where they are numbers.
 template <class Label>
 std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
                                             const Stream& stream);
 
-// How far the splits of a tree move what it says about rows that it never saw towards their labels; feature by feature.
-// A node says what the rows of the minipatch in it have on average: of labels -1 and +1 and of numbers the mean, of
-// classes their shares. A move counts by its length times the label (of numbers, the label less the mean of the
-// minipatch), with classes by what the share of the right one gains. Moves the other way count against it, so that
-// splits by chance get nothing in the mean.
+// How far the splits of a tree move its predictions for rows that it never saw towards their labels, for each feature.
+// A node predicts what its rows of the minipatch have on average: the mean of labels -1 and +1 or of numbers, the
+// shares of classes. A move counts by its length times the label (of numbers, the label less the mean of the
+// minipatch); with classes, by what the share of the right one gains. Moves away from the label count as negative, so
+// that splits by chance get nothing on average.
 template <class Label>
 std::vector<double> unseen_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
                                        std::span<const std::int64_t> unseen_rows);

@@ -15,8 +15,8 @@ inline constexpr int group_lanes = 32;  // features of a minipatch that are sear
 struct NodeRows {
   const std::uint8_t* codes;
   std::int32_t n_negative, n_positive;
-  int n_bins;         // codes of values are below this
-  bool has_missing;   // whether the code for missing may occur
+  int n_bins;        // codes of values are below this
+  bool has_missing;  // whether the code for missing may occur
   std::int32_t min_samples_leaf;
   // Of the weighted searches alone: whole numbers, in all less than 2^31.
   const std::int32_t* weights = nullptr;
@@ -24,8 +24,8 @@ struct NodeRows {
 };
 
 // The best split of a group: its score is D^2 / (left * right) with D = left_positive * n - left * positive,
-// which orders splits as the decrease of Gini impurity does; with weights, sums of these stand for the counts. Ties go to the lower lane, then the lower bin,
-// then to missing values on the right.
+// which orders splits as the decrease of Gini impurity does; where rows have weights, these are added up in place of
+// counting rows. Ties go to the lower lane, then the lower bin, then to missing values on the right.
 struct GroupSplit {
   double score = -1.0;  // negative: no split is allowed
   int lane = -1;
@@ -33,7 +33,8 @@ struct GroupSplit {
   std::uint8_t missing_left = 0;
 };
 
-// Room for the histogram of a group: counts of up to 32 bits [code][lane], for each class, and for rows if they have weights.
+// Memory for the histogram of a group, [code][lane], in up to 32 bits: counts or weights of each class, and rows where
+// these have weights.
 struct Histogram {
   alignas(64) unsigned char counts[3][256 * group_lanes * sizeof(std::uint32_t)];
 };
@@ -43,10 +44,10 @@ struct Histogram {
 struct SweepSplit {
   const std::uint8_t* column;
   std::uint32_t left_slot, right_slot;
-  std::uint8_t shift;      // added to codes: 1 turns missing (255) into 0
-  std::uint8_t last_left;  // shifted codes up to this go left
-  const std::uint8_t* set;  // of a categorical feature: bit c of 256 tells whether (unshifted) code c goes left; else null
-  std::int32_t next;       // first split that is not below this one
+  std::uint8_t shift;       // added to codes: 1 turns missing (255) into 0
+  std::uint8_t last_left;   // shifted codes up to this go left
+  const std::uint8_t* set;  // of a categorical feature: bit c of 256 tells whether code c goes left; else null
+  std::int32_t next;        // first split that is not below this one
   std::int32_t leaf_begin, leaf_end;  // the leaves below this one
 };
 
@@ -77,7 +78,7 @@ struct GradientLanes {
   std::int32_t code[gradient_lanes];  // 2 * bin + missing_left
 };
 
-// Rows whose outputs F are moved by a tree and whose loss is then derived: what F has of row i begins at n_outputs * i.
+// Rows to which a tree's values are added before the derivatives of the loss are computed. F is [row][output].
 template <class Label>
 struct LossRows {
   std::int64_t n_rows, n_outputs;
@@ -87,19 +88,27 @@ struct LossRows {
   const Label* labels;
   const float* weights;  // null: all 1
   float *gradients, *hessians;
-  float parameter = 0;      // of the loss
+  float parameter = 0;       // of the loss
   float* scratch = nullptr;  // of softmax: 3 * softmax_rows * n_outputs numbers
 
-  // At most n of them, from row `first` on.
+  // Up to n rows, from row `first` on.
   LossRows from(std::int64_t first, std::int64_t n) const {
     const std::int64_t start = first * n_outputs;
-    return {n < n_rows - first ? n : n_rows - first, n_outputs, raw + start, leaves ? leaves + first : nullptr, values, labels + first,
-            weights ? weights + first : nullptr, gradients + start, hessians + start, parameter, scratch};
+    LossRows some = *this;
+    some.n_rows = n < n_rows - first ? n : n_rows - first;
+    some.raw += start;
+    if (leaves) some.leaves += first;
+    some.labels += first;
+    if (weights) some.weights += first;
+    some.gradients += start;
+    some.hessians += start;
+    return some;
   }
 };
 
-inline constexpr std::int64_t max_loss_rows = 1024;  // that a kernel takes at a time
-inline constexpr std::int64_t softmax_rows = 64;     // side by side
+inline constexpr std::int64_t max_loss_rows =
+    1024;  // that a kernel takes at a time: what it notes of them is in the cache
+inline constexpr std::int64_t softmax_rows = 64;  // that softmax takes side by side
 
 enum class ValueLoss { squared, absolute, quantile, huber, poisson, gamma };
 
@@ -110,7 +119,7 @@ struct GradientRows {
   float smoothing;
 };
 
-inline constexpr std::int64_t summed_rows = 32;  // of which a sum is kept
+inline constexpr std::int64_t summed_rows = 32;  // that sum_blocks adds up at a time
 
 struct Kernels {
   std::string_view name;
@@ -125,19 +134,20 @@ struct Kernels {
   void (*log_exponential)(double* values, std::int64_t n);
   // Fill the masks of the leaves with the rows of the block that begins at `row`.
   void (*sweep_block)(const Sweep&, std::int64_t row);
-  // Fill the slots of the splits, from the last to the first, with what their rows have in the slots of their leaves. A slot
-  // has a byte for each row of a block; those of the splits come first, the root's foremost.
+  // Fill the slots of the splits, from the last to the first: a row gets what it has in the slot of the child that it
+  // goes to. A slot has a byte for each row of a block; those of splits come first, the root's foremost.
   void (*select_block)(const Sweep&, std::int64_t row, std::uint8_t* slots);
-  // Move F and derive the loss. They return the weight of the rows that are right; the last, of squared errors.
+  // Add the leaves' values to F and compute the derivatives of the loss. The first two return the weight of the rows
+  // that are right, the last the weighted sum of squared errors.
   double (*log_loss)(const LossRows<std::int8_t>&);
   double (*softmax)(const LossRows<std::uint16_t>&);
   double (*value_loss)(ValueLoss, const LossRows<float>&);
   void (*gradient_sizes)(const GradientRows&, float* sizes);
-  // Add up numbers, summed_rows at a time.
+  // Add up numbers, summed_rows for each sum.
   void (*sum_blocks)(const float* numbers, std::int64_t n_blocks, double* sums);
 };
 
-inline constexpr std::int32_t max_pair_rows = 127;
+inline constexpr std::int32_t max_pair_rows = 127;  // counts are bytes
 
 // The kernels in use: the best that this processor can run, unless use_kernels said otherwise.
 const Kernels& kernels();

@@ -1,4 +1,4 @@
-// Step 4b of Algorithm 1: the distribution over features.
+// Step 4b of Algorithm 1: the distribution over features. Header-only.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace mpboost {
 
-// q_j = (1 - momentum) q_j + momentum * r * target_j for the given items, where r is the sum of their q_j; and the
-// logarithms of their weights in draws of which a share, `exploration`, is uniform. Targets sum to 1, so the sum of
-// all probabilities stays what it was.
+// Set q_j = (1 - momentum) q_j + momentum * r * target_j for the given items, where r is the sum of their q_j, and
+// log_weights to the logarithms of their weights in draws of which a share, `exploration`, is uniform. Targets sum to
+// 1, so the sum of all probabilities stays as it was.
 inline void move_probabilities(std::span<double> probabilities, double* log_weights,
                                std::span<const std::int64_t> items, const double* targets, double momentum,
                                double exploration) {

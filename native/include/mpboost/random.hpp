@@ -1,5 +1,5 @@
-// A counter-based generator: every draw is a function of (seed, iteration, purpose, index), so it
-// does not matter which thread makes it, in which order or on which machine.
+// A counter-based generator: every draw is a function of (seed, iteration, purpose, index), so it does not matter which
+// thread makes it, in which order or on which machine. Header-only.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,15 @@
 namespace mpboost {
 
 // What a draw is for; distinct purposes give independent streams.
-enum class Purpose : std::uint64_t { observations = 1, features = 2, bin_sample = 3, permutation = 4, completion = 5, colours = 6, thresholds = 7 };
+enum class Purpose : std::uint64_t {
+  observations = 1,
+  features = 2,
+  bin_sample = 3,
+  permutation = 4,
+  completion = 5,
+  colours = 6,
+  thresholds = 7
+};
 
 // The finalizer of splitmix64.
 inline std::uint64_t mix(std::uint64_t z) {
@@ -31,9 +39,7 @@ class Stream {
 };
 
 // A uniform number in (0, 1) such that it and its complement are exact doubles.
-inline double uniform(std::uint64_t bits) {
-  return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
-}
+inline double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
 
 // Natural logarithm of a positive normal number in plain arithmetic: unlike the C library's, it has the same bits
 // everywhere, and loops over it can be vectorised.

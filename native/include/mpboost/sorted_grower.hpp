@@ -1,4 +1,4 @@
-// Trees grown on rows that are kept in the order of every feature: for many classes and for numbers.
+// Grows trees for many classes and for numbers, on rows that are kept sorted by every feature.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,19 @@ struct TreeLimits {
   std::int32_t min_samples_leaf;
 };
 
-// Keeps its memory from one tree to the next. Ties between splits go to numeric features, then to the feature that comes
-// first in the patch, then to the lower bin, then to missing values on the right. A minipatch has at most 2^24 rows.
+// Keeps its memory from one tree to the next. Ties between splits go to numeric features, then to the feature that
+// comes first in the patch, then to the lower bin, then to missing values on the right. A minipatch has at most 2^24
+// rows.
 template <class Criterion>
 class SortedGrower {
  public:
-  using Label = typename Criterion::Label;
+  using Label = Criterion::Label;
 
   SortedGrower(const TreeLimits& limits, Criterion criterion) : limits_(limits), criterion_(std::move(criterion)) {}
 
   const Criterion& criterion() const { return criterion_; }
 
-  // `poll` is called now and then while it takes long, and may throw.
+  // Calls `poll`, which may throw, before each large node.
   GrownTree grow(const BinnedColumns& columns, const Minipatch<Label>& patch, const std::function<void()>& poll = {});
 
  private:
@@ -37,7 +38,7 @@ class SortedGrower {
     std::int32_t depth;
     std::int32_t parent;  // -1 for the root
     bool is_left;
-    std::size_t list;     // one that has the node's rows from `begin` to `end`
+    std::size_t list;  // one that has the node's rows from `begin` to `end`
     bool is_final;
     std::int32_t size() const { return end - begin; }
   };
@@ -57,7 +58,7 @@ class SortedGrower {
   void lay_out(const BinnedColumns& columns, const Minipatch<Label>& patch);
   Node make_root() const;
   bool is_final(const Node& node) const;
-  bool find_split(const Node& node, Choice& choice);
+  bool choose_split(const Node& node, Choice& choice);
   template <bool has_weights>
   void search(const Node& node, std::size_t list, Choice& choice);
   template <class Side>
@@ -69,7 +70,8 @@ class SortedGrower {
   std::int32_t move_rows(const Node& node, std::size_t list);
 
   std::span<const Entry> rows(const Node& node, std::size_t list) const {
-    return {entries_.data() + list * n_rows_ + static_cast<std::size_t>(node.begin), static_cast<std::size_t>(node.size())};
+    return {entries_.data() + list * n_rows_ + static_cast<std::size_t>(node.begin),
+            static_cast<std::size_t>(node.size())};
   }
 
   TreeLimits limits_;
@@ -80,7 +82,8 @@ class SortedGrower {
   std::vector<Entry> right_rows_;
   std::vector<std::uint8_t> goes_left_;  // of the minipatch's rows
   std::vector<Node> pending_;
-  std::vector<std::uint8_t> varies_, pending_varies_;  // which lists have more than one code in the node; and, as a stack, in those pending
+  std::vector<std::uint8_t> varies_;          // whether each list has more than one code in the node
+  std::vector<std::uint8_t> pending_varies_;  // the same for the pending nodes, as a stack
   std::vector<Category> categories_;
 };
 

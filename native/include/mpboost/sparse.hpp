@@ -1,4 +1,4 @@
-// Binned columns of which most codes are that of zero.
+// Binned columns of sparse tables: most codes are that of the value 0.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class SparseView;
 class SparseColumns {
  public:
   // The first column of the table is feature `first_feature` of the mapper.
-  SparseColumns(const SparseView& table, const BinMapper& mapper, std::int64_t first_feature, Threads& threads);
+  SparseColumns(const SparseView& view, const BinMapper& mapper, std::int64_t first_feature, Threads& threads);
 
   // Add the columns of another table with the same rows.
   void append(const SparseColumns& other);

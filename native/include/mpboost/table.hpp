@@ -8,7 +8,7 @@ namespace mpboost {
 
 enum class Dtype { boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
 
-// A table in any order; strides count bytes.
+// A table in row-major, column-major or any other strided order; strides count bytes.
 struct TableView {
   const void* data;
   Dtype dtype;
@@ -16,9 +16,9 @@ struct TableView {
   std::int64_t row_stride, column_stride;
 };
 
-// A table of few numbers other than 0, column by column (CSC): column j stores entries [offsets[j], offsets[j + 1]).
+// A sparse table, column by column (CSC): column j stores entries [offsets[j], offsets[j + 1]).
 //
-//   rows    0 2 5 | 1 | 0 1     ascending in a column; checked wherever they are read, for others may write to them
+//   rows    0 2 5 | 1 | 0 1     ascending in a column; checked at each reading, since the caller may write to them
 //   values  3 1 8 | 4 | 2 2     explicit zeros are allowed
 class SparseView {
  public:
@@ -33,7 +33,7 @@ class SparseView {
 
  private:
   std::int64_t n_rows_;
-  std::vector<std::int64_t> offsets_;  // a copy, so that what was checked stays so
+  std::vector<std::int64_t> offsets_;  // a copy, so that what was checked stays as it is
   TableView rows_, values_;
 };
 

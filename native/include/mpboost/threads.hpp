@@ -1,6 +1,6 @@
-// Threads of our own, alive only as long as this object, which fit and predict make anew: a process may fork after them.
-// (OpenMP's workers outlive a call, and forked children hang.) A child that inherits a living object, say in a
-// half-consumed generator, does all the work itself: the threads stayed with its parent.
+// Threads of our own, alive only as long as this object, which each call of fit or predict makes anew: a process may
+// fork after them. (OpenMP's workers outlive a call, and forked children hang.) A child that inherits a living object,
+// say in a half-consumed generator, does all the work itself: the threads stayed with its parent.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,10 @@ class Threads {
 
   int size() const;
 
-  // Call work(begin, end) on disjoint ranges that cover [0, n_items). Every range but the last is
-  // a multiple of `grain` long, so work smaller than a grain is not spread at all.
+  // Call work(begin, end) on disjoint ranges that cover [0, n_items). Every range but the last is a multiple of `grain`
+  // long, so work smaller than a grain is not spread at all. Grains should take some times longer than it takes to wake
+  // a thread: 5 us, in one of ten cases up to 25 us (measured on two x86 cores); 0.7 us if it has not gone to sleep
+  // yet.
   template <class Work>
   void for_ranges(std::int64_t n_items, std::int64_t grain, Work&& work) {
     if (n_items <= 0) return;
@@ -33,9 +35,8 @@ class Threads {
     // A few ranges per thread even out unequal speeds.
     const std::int64_t n_ranges = std::min<std::int64_t>(n_grains, 4 * n_threads);
     const std::int64_t length = (n_grains + n_ranges - 1) / n_ranges * grain;
-    share((n_items + length - 1) / length, [&](std::int64_t range) {
-      work(range * length, std::min(n_items, (range + 1) * length));
-    });
+    share((n_items + length - 1) / length,
+          [&](std::int64_t range) { work(range * length, std::min(n_items, (range + 1) * length)); });
   }
 
  private:

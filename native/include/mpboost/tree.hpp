@@ -10,10 +10,10 @@
 
 namespace mpboost {
 
-// A split. Of a numeric feature: rows whose code in column `feature` is at most `bin` go left. Of a categorical one: rows
-// whose code is in the tree's category set number `categories`. Missing ones go as `missing_left` says, all others
-// right. Children that are splits are given by their index among the splits; children that are leaves by the
-// complement (~) of the leaf's index.
+// A split. Numeric feature: rows whose code in column `feature` is at most `bin` go left. Categorical feature: rows
+// whose code is in the tree's category set number `categories` go left. Missing values go as `missing_left` says, all
+// others right. A child that is a split is given by its index among the splits, a leaf by the complement (~) of its
+// index.
 struct Split {
   std::int32_t feature;
   std::int32_t left, right;
@@ -24,11 +24,13 @@ struct Split {
 };
 static_assert(sizeof(Split) == 20);
 
-// Bit c % 8 of byte c / 8 tells whether code c goes left; that of missing_code says the same as missing_left.
+// Bit c % 8 of byte c / 8 tells whether code c goes left; the bit of missing_code agrees with missing_left.
 using CategorySet = std::array<std::uint8_t, 32>;
 
 inline bool holds(const CategorySet& set, std::uint8_t code) { return set[code / 8] >> (code % 8) & 1; }
-inline void insert(CategorySet& set, std::uint8_t code) { set[code / 8] = static_cast<std::uint8_t>(set[code / 8] | 1 << code % 8); }
+inline void insert(CategorySet& set, std::uint8_t code) {
+  set[code / 8] = static_cast<std::uint8_t>(set[code / 8] | 1 << code % 8);
+}
 
 // Splits and leaves are both numbered in preorder, so those below any split are contiguous; category sets are in
 // the order of their splits. A tree without splits has one leaf. A leaf holds as many values as the tree has outputs:
@@ -58,7 +60,8 @@ struct Tree {
   operator TreeView() const { return {splits, leaf_values, category_sets, n_outputs}; }
 };
 
-// Whether there is a value for every output of every leaf, and an output at all; no product that could overflow.
+// Whether there is at least one output, and a value for every output of every leaf. Computes no product, which could
+// overflow.
 inline bool values_fit(std::size_t n_values, std::size_t n_leaves, std::int64_t n_outputs) {
   if (n_outputs < 1) return false;
   const auto n = static_cast<std::size_t>(n_outputs);

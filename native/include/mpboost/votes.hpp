@@ -16,7 +16,7 @@ struct BinaryOutputs {
   std::int32_t* in_patch_counts;  // how many learners these are
 };
 
-// How p follows from the outputs: log_weights = table entry label * F, counted from the middle, plus the logarithm of the
+// From outputs to p: log_weights = entry label * F of the table, counted from its middle, plus the logarithm of the
 // row's own weight. `log_weights` is null where p stays as it is, the other two where rows weigh the same.
 struct RowWeights {
   std::span<const double> table;
@@ -30,8 +30,8 @@ struct Correct {
   double train, out_of_patch;
 };
 
-// Add a learner's votes to F and, for the rows of its patch, to S, and refresh p. Sum up the rows that sign(F) and
-// sign(G) get right: where F is 0 it predicts tie_label; where G is 0 it is wrong.
+// Add a learner's votes to F and, for the rows of its patch, to S, and update p. Return the weight of the rows that
+// sign(F) and sign(G) get right: an F of 0 predicts tie_label, a G of 0 is wrong.
 Correct add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
                   std::int8_t tie_label, const RowWeights& weights, Threads& threads);
 

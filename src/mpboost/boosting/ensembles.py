@@ -1,5 +1,6 @@
 """The fitted learners, and what they put out for new data."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Protocol, Self
 
@@ -9,34 +10,37 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.data.binned import make_binned_data
 from mpboost.data.tables import SparseTable, Table
-from mpboost.learners.trees import ColumnModel
-from mpboost.outputs.kinds import Outputs
+from mpboost.learners.contract import ModelIn
+from mpboost.learners.given_estimators import ColumnModel
+from mpboost.outputs.kinds import LearnerOutputs, Outputs
 
 #: Cells that are binned at a time when predicting, but for a least number of rows: bounds the memory for the codes.
 BATCH_CELLS = 1 << 24
 MIN_BATCH_ROWS = 1 << 10
 
 
-class Ensemble(Protocol):
+class Ensemble(Protocol[ModelIn]):
     """Learners in the order of their training."""
 
     def __len__(self) -> int: ...
 
-    def append(self, model: Any) -> None:
+    def append(self, model: ModelIn) -> None:
         """Add a trained learner."""
 
     def first(self, n_learners: int) -> Self:
         """Make an ensemble of the first learners."""
 
-    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+    def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
         """Add up the outputs of all learners."""
 
-    def staged_total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+    def staged_total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Add up the outputs of the first, the first two, ... learners."""
 
 
-class _Stages:
-    def staged_total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+class _Stages(ABC):
+    """How stages follow from the outputs of one learner after the other."""
+
+    def staged_total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Add up the outputs of the first, the first two, ... learners."""
         total = outputs.make_totals(table.n_rows)
         for index, out in enumerate(self._each(table, outputs, threads)):
@@ -44,9 +48,9 @@ class _Stages:
             outputs.add(index, out, total)
             yield total
 
-    def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+    @abstractmethod
+    def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Give the outputs of one learner after the other; only valid until the next one."""
-        raise NotImplementedError
 
 
 class TreeEnsemble(_Stages):
@@ -67,7 +71,7 @@ class TreeEnsemble(_Stages):
         """Make an ensemble of the first learners."""
         return type(self)(self.mapper, self.forest.first(n_learners))
 
-    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+    def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
         """Add up the outputs of all learners."""
         total = outputs.make_totals(table.n_rows)
         forest, features = self.forest, np.arange(table.n_columns)
@@ -79,12 +83,12 @@ class TreeEnsemble(_Stages):
             outputs.add_forest(forest, columns, total[k * n_batch : (k + 1) * n_batch], threads)
         return total
 
-    def _each(self, table: Table, outputs: Outputs, threads: _native.Threads) -> Iterator[NDArray[Any]]:
+    def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Give the outputs of one learner after the other; only valid until the next one."""
         data = make_binned_data(table.bin(self.mapper, threads))
         out = outputs.make_output(table.n_rows)
         for index in range(len(self)):
-            data.apply(self.forest.tree(index), outputs, out, threads)
+            outputs.apply(*data.prepare(self.forest.tree(index), threads), out, threads)
             yield out
 
     def __getstate__(self) -> dict[str, Any]:
@@ -125,14 +129,15 @@ class EstimatorEnsemble(_Stages):
         """Make an ensemble of the first learners."""
         return type(self)(self.models[:n_learners])
 
-    def total(self, table: Table, outputs: Outputs, threads: _native.Threads) -> NDArray[Any]:
+    def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
         """Add up the outputs of all learners."""
         total = outputs.make_totals(table.n_rows)
         for index, out in enumerate(self._each(table, outputs, threads)):
             outputs.add(index, out, total)
         return total
 
-    def _each(self, table: Table, outputs: Any, threads: _native.Threads) -> Iterator[NDArray[Any]]:
-        """Give the outputs of one learner after the other; they must be LearnerOutputs."""
+    def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Give the outputs of one learner after the other."""
+        assert isinstance(outputs, LearnerOutputs)
         for model in self.models:
             yield model.apply(table, outputs)

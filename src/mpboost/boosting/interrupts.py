@@ -6,13 +6,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    from mpboost.boosting.loop import BoostingRun
-
-#: Why an interrupted run ended.
-INTERRUPTED = "interrupted"
+from mpboost.boosting.run import BoostingRun
+from mpboost.boosting.stop_reasons import StopReason
 
 
 class Interrupts:
@@ -30,7 +27,7 @@ class Interrupts:
         What is interrupted.
     """
 
-    def __init__(self, run: "BoostingRun"):
+    def __init__(self, run: BoostingRun):
         self._run = run
         self._nested = False
         self._previous: Callable[[int, FrameType | None], Any] | None = None
@@ -74,7 +71,7 @@ class Interrupts:
         self._allowed = True  # for a handler that a callback has put on top of ours
         if not interrupted or self._nested or self._run.iteration == 0:
             return False
-        self._run.stop_reason = INTERRUPTED
+        self._run.interrupt()
         return True
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
@@ -90,9 +87,9 @@ class Interrupts:
         self._allowed = was_allowed
 
 
-def warn_if_interrupted(run: "BoostingRun") -> None:
+def warn_if_interrupted(run: BoostingRun) -> None:
     """Tell the user who interrupted a fit what is left of it; to be called by fit itself."""
-    if run.stop_reason == INTERRUPTED:
+    if run.stop_reason is StopReason.INTERRUPTED:
         warnings.warn(
             f"The fit was interrupted after {run.iteration} iterations; the model is made of these and can be used.",
             RuntimeWarning,

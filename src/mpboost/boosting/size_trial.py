@@ -1,15 +1,13 @@
 """How many rows a minipatch has where nobody says: a rule to begin with, and a trial of more."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from mpboost import _native
-from mpboost.boosting.callbacks import Callback, TimeLimit
-from mpboost.boosting.loop import BoostingRun, boost
+from mpboost.boosting.run import BoostingRun
+from mpboost.tasks.voting import VotingTask
 
 #: Iterations of a trial, and how many of the last scores are averaged.
 N_ITERATIONS, N_SCORES = 40, 10
@@ -43,22 +41,22 @@ class SizeTrial:
         """Tell whether a run is at the iteration in which trials are made."""
         return run.iteration == N_ITERATIONS
 
-    def find_best(self, run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> BoostingRun:
+    def choose(self, run: BoostingRun, boost: Callable[[BoostingRun], None]) -> BoostingRun:
         """Give the run itself, or one of the same age with larger minipatches if it is clearly better."""
-        limits = [callback for callback in callbacks if isinstance(callback, TimeLimit)]
-        n_samples = len(run.task.labels)
-        is_weak = _find_accuracy(run) < MIN_ACCURACY
-        while run.observation_sampler.n_drawn < self.most:
-            n_rows = min(2 * run.observation_sampler.n_drawn, self.most)
+        task: object = run.parts.task
+        assert isinstance(task, VotingTask)
+        is_weak = task.compute_single_accuracy(run.iteration) < MIN_ACCURACY
+        while run.parts.observation_sampler.n_drawn < self.most:
+            n_rows = min(2 * run.parts.observation_sampler.n_drawn, self.most)
             error = 1.0 - _recent_score(run)
             if error < MIN_ERROR:
                 break
             larger = self.make_run(n_rows)
             larger.extend(N_ITERATIONS)
-            boost(larger, limits, threads)
+            boost(larger)
             if larger.iteration < N_ITERATIONS:  # out of time, or of patience
                 break
-            chance = math.sqrt(error * (1.0 - error) / n_samples)
+            chance = math.sqrt(error * (1.0 - error) / run.n_samples)
             least_gain = -chance if is_weak else max(MIN_GAIN, chance)
             if _recent_score(larger) - _recent_score(run) < least_gain:
                 break
@@ -68,10 +66,3 @@ class SizeTrial:
 
 def _recent_score(run: BoostingRun) -> float:
     return float(np.mean(run.oop_scores[-N_SCORES:]))
-
-
-def _find_accuracy(run: BoostingRun) -> float:
-    """Find how often single learners are right about rows that they never saw."""
-    task: Any = run.task
-    votes = task.count_oop_votes(task.state, run.iteration)
-    return float(np.take_along_axis(votes, task.classes[:, None], axis=1).sum() / votes.sum())

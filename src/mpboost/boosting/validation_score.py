@@ -1,22 +1,24 @@
-"""Given data to validate on, beside the out-of-patch score."""
+"""The score on rows that the user gives to validate on, beside the out-of-patch score."""
 
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.learners.trees import Judge
-from mpboost.tasks.two_classes import Task
+from mpboost._arrays import Floats
+from mpboost.data.problem import Examples
+from mpboost.learners.contract import Learner, Model, PreparedTable
+from mpboost.tasks.contract import Task
 
 
-class Validation:
+class ValidationScore(Generic[Model]):
     """Rows that no learner is trained on, and what learners put out for them.
 
     Parameters
     ----------
-    judge : Judge
-        The rows, ready to be judged.
+    rows : PreparedTable
+        The rows, ready for learners.
     labels : array of shape (n_rows,)
         What is to be predicted, coded as in training.
     sample_weights : float64 array of shape (n_rows,) or None
@@ -30,34 +32,49 @@ class Validation:
         What training stops by, after each iteration.
     """
 
-    def __init__(self, judge: Judge, labels: NDArray[Any], sample_weights: NDArray[np.float64] | None, task: Task):
+    def __init__(
+        self,
+        rows: PreparedTable[Model],
+        labels: NDArray[Any],
+        sample_weights: Floats | None,
+        task: Task[Any, Any],
+    ):
         self.labels = labels
         self.sample_weights = sample_weights
-        self._judge = judge
+        self._rows = rows
         self._task = task
         self._totals = task.outputs.make_totals(len(labels))
         self._n_learners = 0
         self.qualities: list[float] = []
 
-    def has_rows_of(self, other: "Validation") -> bool:
+    def has_rows_of(self, other: "ValidationScore[Any]") -> bool:
         """Tell whether the rows are the same, as far as learners see them."""
         return (
             np.array_equal(self.labels, other.labels)
             and are_same_weights(self.sample_weights, other.sample_weights)
-            and self._judge.equals(other._judge)
+            and self._rows.equals(other._rows)
         )
 
-    def score(self, model: Any, threads: _native.Threads) -> float:
+    def update(self, model: Model, threads: _native.Threads) -> float:
         """Add the outputs of a learner; give the score of all so far, and keep what training stops by."""
-        self._task.outputs.add(self._n_learners, self._judge.apply(model, threads), self._totals)
+        self._task.outputs.add(self._n_learners, self._rows.apply(model, threads), self._totals)
         self._n_learners += 1
         score = self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
-        quality = self._task.find_quality(score, self._totals, self.labels, self.sample_weights)
+        quality = self._task.compute_quality(score, self._totals, self.labels, self.sample_weights)
         self.qualities.append(quality)
         return score
 
 
-def are_same_weights(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
+def open_validation(
+    examples: Examples | None, learner: Learner[Any, Model, Any], task: Task[Any, Any], threads: _native.Threads
+) -> ValidationScore[Model] | None:
+    """Make given rows ready to be validated on, if there are any."""
+    if examples is None:
+        return None
+    return ValidationScore(learner.prepare(examples.table, threads), examples.labels, examples.weights, task)
+
+
+def are_same_weights(one: Floats | None, other: Floats | None) -> bool:
     """Tell whether two sets of weights are the same, or both none."""
     if one is None or other is None:
         return one is other

@@ -17,6 +17,7 @@ from mpboost.cli.output import Output
 from mpboost.cli.tables import WRITERS, check_writable, read_table, write_table
 from mpboost.cli.targets import as_labels, read_target
 from mpboost.cli.wording import count
+from mpboost.inspection.judgement import decode_targets
 from mpboost.inspection.label_issues import find_label_issues
 
 #: Features that are shown beside suspect labels.
@@ -111,7 +112,7 @@ def read_labelled(path: Path, model: Any, target: str | None) -> tuple[pa.Table,
 
 def check_trained_on(model: Any, y: NDArray[Any], path: Path) -> None:
     """Check that a table is the one that a model was trained on, as far as its labels tell."""
-    known = model.classes_[model._targets] if is_classifier(model) else model._targets
+    known = decode_targets(model, model._targets)
     if len(known) != len(y) or not np.array_equal(known, y):
         raise ValueError(
             f"{path} is not the table that the model was trained on ({count(len(known), 'row')}), or its target "

@@ -2,11 +2,8 @@
 
 import csv
 import io
-import os
-import secrets
 import zipfile
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
 
+from mpboost._files import write_whole
 from mpboost.cli.wording import count, find_closest
 
 #: What stands for a missing value in text, beside what pyarrow knows of.
@@ -77,7 +75,7 @@ def find_suffix(path: Path) -> str:
 
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a table as the suffix tells: at once and as a whole, or not at all."""
-    with replacing(path) as temporary:
+    with write_whole(path) as temporary:
         WRITERS[find_suffix(path)](table, temporary)
 
 
@@ -91,19 +89,6 @@ def check_writable(path: Path, force: bool, suffixes: Collection[str] = ()) -> N
         raise FileExistsError(f"{path} exists already: --force writes over it, -o names another.")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to.")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give a name to write to, beside a file that takes its place when all went well."""
-    path = Path(os.path.realpath(path))  # a link stays one
-    temporary = path.with_name(f".mpboost-{secrets.token_hex(8)}{path.suffix}")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
 
 
 def format_csv(table: pa.Table, separator: str = ",") -> bytes:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mpboost.boosting.callbacks import ProgressBar
+from mpboost.boosting.progress import ProgressBar
 from mpboost.cli.estimators import Preset, make_estimator, make_grid
 from mpboost.cli.lessons import check_target, prepare_lesson, show_lesson
 from mpboost.cli.models import describe_model, show_features, show_model

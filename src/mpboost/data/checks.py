@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
+from mpboost._compat import check_sample_weight, check_y
 from mpboost.data.categories import Categories, Factors, as_keys, find_categorical, learn_categories
 from mpboost.data.sources import WIDE_TYPES, Source, read_source, refuse_lazy
 from mpboost.data.tables import ColumnTable, Table
@@ -212,7 +213,7 @@ def _check_targets(estimator: Any, y: Any) -> NDArray[Any]:
 
 
 def _check_values(estimator: Any, y: Any) -> NDArray[np.float64]:
-    y = np.asarray(_check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
+    y = np.asarray(check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
     if len(y) and np.abs(y).max() > MAX_VALUE:
         raise ValueError(f"y has numbers beyond {MAX_VALUE:g}, whose squares are no longer numbers: scale them down.")
     return y
@@ -228,7 +229,7 @@ def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
         if all(isinstance(label, int) for label in distinct):  # bools, too
             whole = np.array(y.tolist())
             y = whole if whole.dtype.kind in "biu" else y
-    return _check_y(y, estimator=estimator)
+    return check_y(y, estimator=estimator)
 
 
 def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -237,7 +238,7 @@ def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] |
     if isinstance(sample_weight, Number):  # which scikit-learn would not look at
         sample_weight = np.full(len(y), sample_weight)
     weights = _as_array(sample_weight, "sample_weight")
-    weights = _check_sample_weight(weights, y, dtype=np.float64, ensure_non_negative=True)
+    weights = check_sample_weight(weights, y, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights

@@ -1,31 +1,94 @@
-"""What all estimators of the package have in common: how a fit begins, goes on, and leaves its mark."""
+"""What all estimators have in common: how a fit begins, goes on, and leaves its mark."""
 
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Self
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost import _native
-from mpboost.boosting.callbacks import Callback, CallbackSupportMixin, ForwardToScikitLearn, ProgressBar, TimeLimit
+from mpboost._compat import CallbackSupportMixin, fit_context
+from mpboost.boosting.callbacks import Callback, TimeLimit
 from mpboost.boosting.interrupts import warn_if_interrupted
-from mpboost.boosting.loop import BoostingRun, boost
+from mpboost.boosting.loop import boost
+from mpboost.boosting.progress import ProgressBar
+from mpboost.boosting.run import BoostingRun
+from mpboost.boosting.scikit_learn_callbacks import ForwardToScikitLearn
 from mpboost.data.checks import TrainingData, check_table, check_training_data, check_validation_data
 from mpboost.data.problem import Problem
-from mpboost.estimators.assembly import assemble_run, check_continues
+from mpboost.estimators.continuing import check_continues
+from mpboost.estimators.publishing import Attributes
+from mpboost.estimators.settings import list_learning_params
 from mpboost.estimators.threads import make_threads
-from mpboost.learners.trees import is_estimator
+from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
-from mpboost.tasks.two_classes import Task
 
 
-class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
+class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     """Base of the estimators."""
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from rows with known labels or numbers.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Numbers, infinite ones too, and categories; NaN, None and null are missing values.
+        y : array-like of shape (n_samples,)
+            What to predict: for a classifier labels of two classes or more, for a regressor numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What rows weigh: in how often they are drawn, in training, and in the scores. Rows of weight 0 are as
+            good as absent.
+        X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
+            Other rows, to score and to stop by instead of the out-of-patch score.
+        y_val : array-like of shape (n_val_samples,), default=None
+            Their labels or numbers.
+        sample_weight_val : array-like of shape (n_val_samples,), default=None
+            What they count in the score.
+
+        Returns
+        -------
+        self : estimator
+            The fitted model.
+        """
+        # Validate.
+        callbacks = self._make_callbacks()
+        data = check_training_data(
+            self, X, y, sample_weight, categorical_features=self.categorical_features, max_bins=self.max_bins
+        )
+        # Encode y.
+        problem = self._pose(data)
+        validation = X_val, y_val, sample_weight_val
+        if any(part is not None for part in validation):
+            problem = problem.with_validation(*check_validation_data(self, data.known, *validation))
+        # Assemble the parts, or take up those of the last fit.
+        threads = make_threads(self.n_jobs)
+        run = self._open_run(problem, threads)
+        describe = partial(self._describe, problem=problem, known=data.known)
+        if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
+            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+            callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
+        # Boost.
+        boost(run, callbacks, threads)
+        # Publish. A name for the target that someone noted is that of the last fit's.
+        self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
+        warn_if_interrupted(run)
+        return self
 
     @property
     def _oop_advice(self) -> str:
@@ -36,44 +99,18 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
     def _pose(self, data: TrainingData) -> Problem:
         """Turn data into a problem."""
 
+    @abstractmethod
     def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
         """Make the parts of a run."""
-        return assemble_run(self, problem, threads)
-
-    def _make_task(self, problem: Problem, seed: int) -> Task:
-        """Make the task of a run that is assembled in the usual way."""
-        raise NotImplementedError
 
     @abstractmethod
-    def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+    def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
         """List the attributes that a run has made."""
 
     @property
     @abstractmethod
-    def _outputs(self) -> Outputs:
+    def _outputs(self) -> Outputs[Any]:
         """What the fitted learners put out."""
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, validation: tuple[Any, Any, Any]) -> Self:
-        callbacks = self._make_callbacks()
-        data = check_training_data(
-            self, X, y, sample_weight, categorical_features=self.categorical_features, max_bins=self.max_bins
-        )
-        problem = self._pose(data)
-        if any(part is not None for part in validation):
-            problem = problem.with_validation(*check_validation_data(self, data.known, *validation))
-        threads = make_threads(self.n_jobs)
-        run = self._open_run(problem, threads)
-        describe = partial(self._describe, problem=problem, known=data.known)
-        if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
-            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-            callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
-
-        boost(run, callbacks, threads)
-
-        # A name for the target that someone noted is that of the last fit's.
-        self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
-        warn_if_interrupted(run)
-        return self
 
     def _total(self, X: Any) -> NDArray[Any]:
         """Add up the outputs of all learners."""
@@ -98,12 +135,12 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
 
     def _open_run(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
         """Begin a run, or take up the last one again."""
-        run = getattr(self, "_run", None) if self.warm_start else None
+        run: BoostingRun | None = getattr(self, "_run", None) if self.warm_start else None
         if run is None:
             self._warn_of_new_start()
             run = self._assemble(problem, threads)
         else:
-            check_continues(self, run, problem, threads)
+            check_continues(run, problem, self.n_estimators, list_learning_params(self), threads)
             del self._run  # if this fit fails, the model stays as it is but cannot be continued
         run.extend(self.n_estimators)
         return run
@@ -113,10 +150,10 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator):
             warnings.warn(
                 "This model cannot be continued and starts anew: its last fit was without warm_start=True or did not "
                 "end, or it comes from a pickle or a file.",
-                stacklevel=6,
+                stacklevel=5,
             )
 
-    def _publish(self, fitted: dict[str, Any]) -> None:
+    def _publish(self, fitted: Attributes) -> None:
         """Set the fitted attributes, and remove those that are None."""
         state = {
             name: value for name, value in (vars(self) | fitted).items() if name not in fitted or value is not None

@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
-
-from numpy.typing import ArrayLike
-from sklearn.base import _fit_context
+from typing import Any, ClassVar, Literal
 
 from mpboost.boosting.callbacks import Callback
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
 from mpboost.data.problem import Problem, pose_classes
+from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import CLASSIFIER_CONSTRAINTS
-from mpboost.estimators.publishing import describe_classifier
+from mpboost.estimators.publishing import Attributes, describe_classifier
 from mpboost.estimators.voting import VotingBooster
 from mpboost.learners.trees import Importance
-from mpboost.sampling.observations import CLASSIFIER_SIZES, PatchSizes, Size
+from mpboost.sampling.sizes import CLASSIFIER_SIZES, PatchSizes, Size
 from mpboost.tasks.many_classes import TASKS, Multiclass
-from mpboost.tasks.two_classes import BinaryTask, Task, Weighting
+from mpboost.tasks.two_classes import BinaryTask
+from mpboost.tasks.weightings import Weighting
 
 
 class MPBoostClassifier(VotingBooster):
@@ -131,6 +130,8 @@ class MPBoostClassifier(VotingBooster):
         The learning rate at the end: what a vote weighs in the decision function.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
         For each row, the decision function of the learners that never saw it; NaN for rows of weight 0.
+    oop_counts_ : int32 array of shape (n_samples,)
+        How many learners judged each row without having seen it; 0 for rows in all minipatches and of weight 0.
     observation_difficulty_ : array of shape (n_samples,)
         How hard each row is for the learners that never saw it: from 0, where all vote for its label, to 1, where all
         vote for one other class; 1/2 is a draw. It is (r + 1) / (r + s + 2), with s votes for the label and r for the
@@ -223,49 +224,13 @@ class MPBoostClassifier(VotingBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from labelled rows.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Numbers, infinite ones too, and categories; NaN, None and null are missing values.
-        y : array-like of shape (n_samples,)
-            Labels of two classes or more.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What rows weigh: in how often they are drawn, in training, and in the scores. Rows of weight 0 are as
-            good as absent.
-        X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
-            Other rows, to score and to stop by instead of the out-of-patch score.
-        y_val : array-like of shape (n_val_samples,), default=None
-            Their labels.
-        sample_weight_val : array-like of shape (n_val_samples,), default=None
-            What they count in the score.
-
-        Returns
-        -------
-        self : MPBoostClassifier
-            The fitted model.
-        """
-        return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
-
     def _pose(self, data: TrainingData) -> Problem:
         return pose_classes(data, self.class_weight)
 
-    def _make_task(self, problem: Problem, seed: int) -> Task:
+    def _make_task(self, problem: Problem, seed: int) -> LabelTask:
         assert problem.classes is not None
         n_classes = len(problem.classes)
-        make: Callable[..., Task] = (
+        make: Callable[..., LabelTask] = (
             BinaryTask if n_classes == 2 else partial(TASKS[self.multiclass], n_classes=n_classes)
         )
         return make(
@@ -277,5 +242,5 @@ class MPBoostClassifier(VotingBooster):
             sample_weights=problem.examples.weights,
         )
 
-    def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+    def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
         return describe_classifier(run, problem, known)

@@ -1,23 +1,26 @@
 """From the parameters of a gradient estimator to the parts of a run."""
 
 import math
-from typing import Any
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from mpboost import _native
+from mpboost._arrays import Positions
 from mpboost.boosting.ensembles import TreeEnsemble
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun, Parts
 from mpboost.boosting.stopping import NoStopping, PatienceStopping, StoppingRule
+from mpboost.boosting.validation_score import open_validation
 from mpboost.data.problem import Problem
-from mpboost.estimators.assembly import learning_params, open_validation
-from mpboost.estimators.parameters import MAX_LEAVES
+from mpboost.estimators.settings import GradientSettings
 from mpboost.learners.constraints import make_constraints
-from mpboost.learners.gradient_trees import GradientTreeLearner, GradientTreeOptions
-from mpboost.sampling.observations import FeatureSampler, find_patch_features, find_patch_rows
-from mpboost.tasks.gradients import GradientSampler, GradientTask
+from mpboost.learners.gradient_trees import MAX_LEAVES, GradientTreeLearner, GradientTreeOptions
+from mpboost.sampling.features import FeatureSampler
+from mpboost.sampling.gradients import GradientSampler
+from mpboost.sampling.sizes import count_patch_features, count_patch_rows
+from mpboost.tasks.gradients import GradientTask
+from mpboost.tasks.leaves import LeafFitter
+from mpboost.tasks.losses import Loss
 
 #: "auto" lets several models take turns where a fit of one is quick: up to so many rows, and cells times outputs; of
 #: wider tables with few rows a single model would be too much a matter of luck.
@@ -29,84 +32,87 @@ MAX_CELLS, N_MODELS_OF_WIDE = 2_000_000, 2
 RESERVED_SHARE, MAX_RESERVED = 0.1, 5_000
 
 
-def assemble_gradient_run(model: Any, problem: Problem, threads: _native.Threads) -> BoostingRun:
+def assemble_gradient_run(
+    settings: GradientSettings, problem: Problem, loss: Loss, threads: _native.Threads
+) -> BoostingRun:
     """Make the parts that the parameters of a gradient estimator ask for."""
     examples = problem.examples
     n_samples, n_features = examples.table.n_rows, examples.table.n_columns
-    seed = int(check_random_state(model.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-    reserved = reserve_rows(model, problem, seed)
+    seed = settings.draw_seed()
+    reserved = reserve_rows(settings, problem, seed)
     task = GradientTask(
-        model._make_loss(problem),
+        loss,
         examples.labels,
         examples.weights,
         reserved,
-        keeps_patches=not model.leaf_refit and model.oop_size == 0,
+        keeps_patches=not settings.leaf_refit and settings.oop_size == 0,
         seed=seed,
         threads=threads,
     )
-    if model.stopping is not None and problem.validation is None and not task.has_oop_score:
+    n_learned = n_samples - min(map(len, reserved))
+    patch_rows = min(count_patch_rows(settings.max_samples, n_samples, settings.sizes.rows), n_learned)
+    if settings.stopping is not None and problem.validation is None and not task.has_oop_score(patch_rows):
         raise ValueError(
             f"There are no rows for an out-of-patch score to stop by (n_samples={n_samples}, "
-            f"oop_size={model.oop_size!r}): choose another oop_size, give X_val and y_val, or set stopping=None."
+            f"oop_size={settings.oop_size!r}): choose another oop_size, give X_val and y_val, or set stopping=None."
         )
-    options = _make_options(model, problem, task, seed)
-    mapper = examples.table.fit_mapper(model.max_bins, seed, threads)
-    learner = GradientTreeLearner(mapper, examples.table, task, options, threads)
-    n_learned = n_samples - min(map(len, reserved))
-    patch_rows = min(find_patch_rows(model.max_samples, n_samples, model._auto_sizes.rows), n_learned)
-    score = "out-of-patch loss" if problem.validation is None else "validation loss"
-    return BoostingRun(
+    learner, ensemble = _make_learner(settings, problem, task, seed, threads)
+    exploration = settings.observation_exploration if settings.adaptive_observations else 1.0
+    parts = Parts(
         task=task,
-        observation_sampler=GradientSampler(
-            task, patch_rows, model.observation_exploration if model.adaptive_observations else 1.0, seed
-        ),
+        observation_sampler=GradientSampler(patch_rows, exploration, seed),
         feature_sampler=FeatureSampler(
             n_features,
-            find_patch_features(model.max_features, n_features, model._auto_sizes.features),
-            momentum=model.feature_momentum,
-            exploration=model.feature_exploration,
-            adaptive=model.adaptive_features,
+            count_patch_features(settings.max_features, n_features, settings.sizes.features),
+            momentum=settings.feature_momentum,
+            exploration=settings.feature_exploration,
+            adaptive=settings.adaptive_features,
             seed=seed,
-            remembers=model.importance == "out_of_patch",
+            remembers=settings.importance == "out_of_patch",
         ),
         learner=learner,
-        stopping=_make_stopping(model, len(reserved), score),
-        ensemble=TreeEnsemble(mapper),
-        validation=open_validation(problem, learner, task, threads),
-        params=learning_params(model),
+        ensemble=ensemble,
+        validation=open_validation(problem.validation, learner, task, threads),
     )
+    score = "out-of-patch loss" if problem.validation is None else "validation loss"
+    return BoostingRun(parts, _make_stopping(settings, len(reserved), score), params=settings.params)
 
 
-def _make_options(model: Any, problem: Problem, task: GradientTask, seed: int) -> GradientTreeOptions:
-    """Say what trees are like."""
-    return GradientTreeOptions(
-        learning_rate=model.learning_rate,
-        max_leaf_nodes=find_max_leaves(model.max_leaf_nodes, problem.examples.table.n_rows),
-        max_depth=model.max_depth,
-        min_samples_leaf=model.min_samples_leaf,
-        l2_regularization=model.l2_regularization,
-        leaf_refit=model.leaf_refit,
-        importance=model.importance,
+def _make_learner(
+    settings: GradientSettings, problem: Problem, task: GradientTask, seed: int, threads: _native.Threads
+) -> tuple[GradientTreeLearner, TreeEnsemble]:
+    table, n_outputs = problem.examples.table, task.loss.n_outputs
+    options = GradientTreeOptions(
+        learning_rate=settings.learning_rate,
+        max_leaf_nodes=count_max_leaves(settings.max_leaf_nodes, table.n_rows),
+        max_depth=settings.max_depth,
+        min_samples_leaf=settings.min_samples_leaf,
+        l2_regularization=settings.l2_regularization,
+        leaf_refit=settings.leaf_refit,
+        importance=settings.importance,
         is_categorical=problem.is_categorical,
-        constraints=make_constraints(model, problem, task.loss.n_outputs),
+        constraints=make_constraints(settings.monotonic_cst, settings.interaction_cst, problem, n_outputs),
         seed=seed,
     )
+    mapper = table.fit_mapper(settings.max_bins, seed, threads)
+    leaf_fitter = LeafFitter(task.loss, len(task.predictors), settings.l2_regularization)
+    return GradientTreeLearner(mapper, table, task.outputs, leaf_fitter, options, threads), TreeEnsemble(mapper)
 
 
-def _make_stopping(model: Any, n_models: int, score: str) -> StoppingRule:
+def _make_stopping(settings: GradientSettings, n_models: int, score: str) -> StoppingRule:
     """Make the rule, which gives each model its patience, and averages the losses of a few turns of all."""
-    if model.stopping is None:
+    if settings.stopping is None:
         return NoStopping()
-    window = max(1, model.n_iter_no_change // 20) * n_models
-    return PatienceStopping(model.n_iter_no_change * n_models, score, window=window, burn_in=0)
+    window = max(1, settings.n_iter_no_change // 20) * n_models
+    return PatienceStopping(settings.n_iter_no_change * n_models, score, window=window, burn_in=0)
 
 
-def find_max_leaves(max_leaf_nodes: int | str | None, n_samples: int) -> int:
+def count_max_leaves(max_leaf_nodes: int | Literal["auto"] | None, n_samples: int) -> int:
     """Turn ``max_leaf_nodes`` into a number: many rows can bear larger trees.
 
     Examples
     --------
-    >>> [find_max_leaves("auto", n) for n in (1_000, 40_000, 1_000_000)]
+    >>> [count_max_leaves("auto", n) for n in (1_000, 40_000, 1_000_000)]
     [31, 66, 255]
     """
     if max_leaf_nodes == "auto":
@@ -114,8 +120,8 @@ def find_max_leaves(max_leaf_nodes: int | str | None, n_samples: int) -> int:
     return MAX_LEAVES if max_leaf_nodes is None else int(max_leaf_nodes)
 
 
-def find_n_models(problem: Problem) -> int:
-    """Find how many models take turns if the user does not say."""
+def count_models(problem: Problem) -> int:
+    """Choose how many models take turns if the user does not say."""
     table, n_outputs = problem.examples.table, 1 if problem.classes is None else max(1, len(problem.classes) - 1)
     is_wide = table.n_rows * table.n_columns * n_outputs > MAX_CELLS
     if table.n_rows <= MAX_SMALL_ROWS:
@@ -123,14 +129,14 @@ def find_n_models(problem: Problem) -> int:
     return N_MODELS_OF_MEDIUM if table.n_rows <= MAX_MEDIUM_ROWS and not is_wide else 1
 
 
-def reserve_rows(model: Any, problem: Problem, seed: int) -> list[NDArray[np.int64]]:
+def reserve_rows(settings: GradientSettings, problem: Problem, seed: int) -> list[Positions]:
     """Choose the rows that each model never learns from; there are as many models as lists."""
     n_samples = problem.examples.table.n_rows
-    size, n_models = model.oop_size, model.n_models
+    size, n_models = settings.oop_size, settings.n_models
     if size == "auto" and (n_samples == 1 or problem.validation is not None):
         size = 0
     if n_models == "auto":
-        n_models = find_n_models(problem) if size == "auto" else 1
+        n_models = count_models(problem) if size == "auto" else 1
     if size == "auto":
         share = SHARE_OF_SMALL if n_samples <= MAX_SMALL_ROWS else RESERVED_SHARE
         n_reserved = min(n_models * min(math.ceil(share * n_samples), MAX_RESERVED), n_samples)
@@ -141,7 +147,7 @@ def reserve_rows(model: Any, problem: Problem, seed: int) -> list[NDArray[np.int
             f"{n_models} model(s) cannot reserve {n_reserved} of {n_samples} rows: choose a smaller oop_size or fewer "
             "models."
         )
-    if n_models > 1 and n_reserved == 0 and not model.leaf_refit:
+    if n_models > 1 and n_reserved == 0 and not settings.leaf_refit:
         raise ValueError(f"n_models={n_models} needs reserved rows without leaf_refit: choose a positive oop_size.")
     rows = np.random.default_rng(seed).permutation(n_samples)
     if problem.classes is not None:  # of each class as large a share, as far as possible

@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 from mpboost.data.problem import Problem
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.gradient_assembly import assemble_gradient_run
+from mpboost.estimators.settings import GradientSettings, read_settings
 from mpboost.outputs.kinds import Outputs, Steps
-from mpboost.sampling.observations import GRADIENT_SIZES, PatchSizes
+from mpboost.sampling.sizes import GRADIENT_SIZES
 from mpboost.tasks.losses import Loss
 
 
 class GradientBooster(MinipatchBooster):
     """Base of the gradient estimators: how a run is assembled, and raw predictions."""
 
-    _auto_sizes: ClassVar[PatchSizes] = GRADIENT_SIZES
     estimator: ClassVar[None] = None  # trees are the only weak learner
 
     @property
@@ -38,7 +38,8 @@ class GradientBooster(MinipatchBooster):
         """Numbers that a tree puts out for a row."""
 
     def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
-        return assemble_gradient_run(self, problem, threads)
+        settings = read_settings(GradientSettings, self, GRADIENT_SIZES)
+        return assemble_gradient_run(settings, problem, self._make_loss(problem), threads)
 
     def _predict_raw(self, X: Any) -> NDArray[np.float64]:
         return self._add_baseline(self._total(X))
@@ -52,5 +53,5 @@ class GradientBooster(MinipatchBooster):
         return raw
 
     @property
-    def _outputs(self) -> Outputs:
+    def _outputs(self) -> Outputs[Any]:
         return Steps(self._n_outputs)

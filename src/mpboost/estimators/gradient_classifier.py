@@ -1,21 +1,21 @@
 """The classifier of minipatch gradient boosting: scikit-learn's manners around the loop."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, _fit_context
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 
 from mpboost.boosting.callbacks import Callback
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
 from mpboost.data.problem import Problem, pose_classes
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_CLASSIFIER_CONSTRAINTS
-from mpboost.estimators.publishing import describe_gradient_classifier
+from mpboost.estimators.publishing import Attributes, describe_gradient_classifier
 from mpboost.learners.gradient_trees import GradientImportance
-from mpboost.sampling.observations import Size
+from mpboost.sampling.sizes import Size
 from mpboost.tasks.custom_loss import CustomLoss
 from mpboost.tasks.losses import BinaryLogLoss, Loss, SoftmaxLoss, predict_shares
 
@@ -146,6 +146,9 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
         Loss on ``X_val`` after each iteration: what training then stops by.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
         Raw predictions for rows that were reserved, by a model that never learned from them; NaN for others.
+    oop_counts_ : int32 array of shape (n_samples,)
+        How many trees judged each row: those of the model that reserved it, 0 for other rows; with ``oop_size=0`` and
+        without ``leaf_refit`` those whose minipatch did not have it.
     observation_difficulty_ : array of shape (n_samples,)
         Of the probabilities that such a model gives to the label of a row and to the most probable other class, the
         share of the latter; NaN for rows that were not reserved. ``find_label_issues`` ranks suspect labels by it.
@@ -247,42 +250,6 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
         self.verbose = verbose
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from labelled rows.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Numbers, infinite ones too, and categories; NaN, None and null are missing values.
-        y : array-like of shape (n_samples,)
-            Labels of two classes or more.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What rows weigh: in the loss, in how often they are drawn, and in the scores. Rows of weight 0 are as good
-            as absent.
-        X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
-            Other rows, to score and to stop by instead of reserved ones.
-        y_val : array-like of shape (n_val_samples,), default=None
-            Their labels.
-        sample_weight_val : array-like of shape (n_val_samples,), default=None
-            What they count in the score.
-
-        Returns
-        -------
-        self : MPGradientBoostingClassifier
-            The fitted model.
-        """
-        return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Give raw predictions: log odds.
@@ -391,7 +358,7 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
         loss = BinaryLogLoss(labels, weights) if n_classes == 2 else SoftmaxLoss(labels, weights, n_classes)
         return loss if self.loss == "log_loss" else CustomLoss(self.loss, loss, labels, weights)
 
-    def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+    def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
         return describe_gradient_classifier(run, problem, known)
 
     @property

@@ -1,21 +1,21 @@
 """The regressor of minipatch gradient boosting: scikit-learn's manners around the loop."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin, _fit_context
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
 
 from mpboost.boosting.callbacks import Callback
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
 from mpboost.data.problem import Problem, pose_values
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_REGRESSOR_CONSTRAINTS
-from mpboost.estimators.publishing import describe_gradient_regressor
+from mpboost.estimators.publishing import Attributes, describe_gradient_regressor
 from mpboost.learners.gradient_trees import GradientImportance
-from mpboost.sampling.observations import Size
+from mpboost.sampling.sizes import Size
 from mpboost.tasks.custom_loss import CustomLoss
 from mpboost.tasks.losses import Loss, ValueLoss, ValueLossName, check_values, predict_values
 
@@ -145,6 +145,9 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
         Loss on ``X_val`` after each iteration: what training then stops by.
     oop_prediction_ : array of shape (n_samples,)
         Predictions for rows that were reserved, by a model that never learned from them; NaN for others.
+    oop_counts_ : int32 array of shape (n_samples,)
+        How many trees judged each row: those of the model that reserved it, 0 for other rows; with ``oop_size=0`` and
+        without ``leaf_refit`` those whose minipatch did not have it.
     observation_difficulty_ : array of shape (n_samples,)
         r / (r + m), with r the size of the residual of ``oop_prediction_`` and m the median of all; NaN for rows that
         were not reserved. ``find_label_issues`` ranks suspect numbers by it.
@@ -247,42 +250,6 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from rows with known numbers.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Numbers, infinite ones too, and categories; NaN, None and null are missing values.
-        y : array-like of shape (n_samples,)
-            Numbers to predict.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What rows weigh: in the loss, in how often they are drawn, and in the scores. Rows of weight 0 are as good
-            as absent.
-        X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
-            Other rows, to score and to stop by instead of reserved ones.
-        y_val : array-like of shape (n_val_samples,), default=None
-            Their numbers.
-        sample_weight_val : array-like of shape (n_val_samples,), default=None
-            What they count in the score.
-
-        Returns
-        -------
-        self : MPGradientBoostingRegressor
-            The fitted model.
-        """
-        return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
-
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict numbers.
 
@@ -328,7 +295,7 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
             return ValueLoss(name, labels, weights, self.alpha)
         return CustomLoss(self.loss, ValueLoss("squared_error", labels, weights, self.alpha), labels, weights)
 
-    def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+    def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
         return describe_gradient_regressor(run, problem, known)
 
     @property

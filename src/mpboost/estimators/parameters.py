@@ -3,13 +3,11 @@
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from mpboost._compat import HasMethods, Interval, StrOptions
+from mpboost.learners.gradient_trees import MAX_LEAVES
 
 #: With larger ones the weighting would overflow.
 MAX_LEARNING_RATE = 1e6
-
-#: The leaves of a gradient tree are numbered in 16 bits.
-MAX_LEAVES = 65_535
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"]), None],

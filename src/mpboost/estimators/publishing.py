@@ -4,45 +4,54 @@ from typing import Any
 
 import numpy as np
 
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 from mpboost.data.problem import Problem
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
-from mpboost.sampling.observations import probabilities_from_logs, to_shares
+from mpboost.sampling.draws import probabilities_from_logs
+from mpboost.sampling.features import to_shares
+from mpboost.tasks.gradients import GradientTask
 from mpboost.tasks.losses import predict_shares, predict_values
 from mpboost.tasks.many_classes import ColourTask
+from mpboost.tasks.numbers import ValueTask
+from mpboost.tasks.voting import VotingTask
+
+#: Fitted attributes by name; None for those that a model lacks.
+Attributes = dict[str, Any]
 
 
-def describe_fit(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of any estimator after a run, cut to its best iteration; None for those it lacks."""
-    best, n_learners, task = run.best, run.best_iteration, run.task
+    best, n_learners, task = run.best, run.best_iteration, run.parts.task
     oop_scores = np.array(run.oop_scores)
-    if run.observation_sampler.draws_all:
+    if not run.has_oop_score:
         oop_scores[:] = np.nan  # no row was ever out of a patch
     validation_scores = np.array(run.validation_scores) if run.validation_scores else None
     return {
         "n_iter_": run.iteration,
         "best_iteration_": n_learners,
-        "stop_reason_": run.stop_reason,
-        "max_samples_": run.observation_sampler.n_drawn,
-        "max_features_": run.feature_sampler.n_drawn,
+        "stop_reason_": run.stop_words,
+        "max_samples_": run.parts.observation_sampler.n_drawn,
+        "max_features_": run.parts.feature_sampler.n_drawn,
         "train_scores_": np.array(run.train_scores),
         "oop_scores_": oop_scores,
         "oop_score_": float(oop_scores[n_learners - 1]),
         "validation_scores_": validation_scores,
         "validation_score_": None if validation_scores is None else float(validation_scores[n_learners - 1]),
-        "observation_probabilities_": problem.spread(probabilities_from_logs(task.weigh(best.task)), 0.0),
+        "oop_counts_": problem.spread(task.count_oop_learners(best.task, n_learners), 0),
+        "observation_probabilities_": problem.spread(probabilities_from_logs(task.compute_log_weights(best.task)), 0.0),
         "feature_probabilities_": best.feature_probabilities.copy(),
         "feature_importances_": to_shares(best.importance_sums),
         "history_": run.make_history(),
-        "_ensemble": run.ensemble.first(n_learners),
+        "_ensemble": run.parts.ensemble.first(n_learners),
         **known,
     }
 
 
-def describe_classifier(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+def describe_classifier(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a classifier."""
-    task: Any = run.task
+    task: object = run.parts.task
+    assert isinstance(task, VotingTask)
     learning_rate = float(run.best.task["learning_rate"][0])
     counts = task.count_oop_votes(run.best.task, run.best_iteration)
     calibration = VoteCalibration.fit(counts, task.classes, task.sample_weights)  # first: it takes the most memory
@@ -61,9 +70,10 @@ def describe_classifier(run: BoostingRun, problem: Problem, known: dict[str, Any
     }
 
 
-def describe_regressor(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+def describe_regressor(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a regressor."""
-    task: Any = run.task
+    task: object = run.parts.task
+    assert isinstance(task, ValueTask)
     oop_prediction = task.predict_oop(run.best.task)
     difficulty = judge_residuals(task.labels - oop_prediction, task.sample_weights)
     return describe_fit(run, problem, known) | {
@@ -73,23 +83,25 @@ def describe_regressor(run: BoostingRun, problem: Problem, known: dict[str, Any]
     }
 
 
-def describe_gradients(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+def describe_gradients(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a gradient model of any kind."""
-    task: Any = run.task
-    unit = task.loss.unit
+    task: object = run.parts.task
+    assert isinstance(task, GradientTask)
+    unit, validation = task.loss.unit, run.parts.validation
     return describe_fit(run, problem, known) | {
-        "oop_losses_": unit * np.array(task.oop_losses),
-        "validation_losses_": None if run.validation is None else -unit * np.array(run.validation.qualities),
+        "oop_losses_": unit * np.array(task.out_of_patch.losses),
+        "validation_losses_": None if validation is None else -unit * np.array(validation.qualities),
         "n_models_": len(task.predictors),
         "baseline_": task.loss.baseline,
         "_loss": run.params["loss"],
     }
 
 
-def describe_gradient_classifier(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+def describe_gradient_classifier(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a gradient classifier."""
-    task: Any = run.task
-    raw, rows = task.spread_oop(run.best.task), task.judged
+    task: object = run.parts.task
+    assert isinstance(task, GradientTask)
+    raw, rows = task.spread_oop(run.best.task), task.out_of_patch.rows
     codes = (task.labels > 0).astype(np.uint16) if raw.ndim == 1 else task.labels
     difficulty = np.full(len(codes), np.nan)
     difficulty[rows] = judge_shares(predict_shares(run.params["loss"], raw[rows]), codes[rows])
@@ -101,10 +113,15 @@ def describe_gradient_classifier(run: BoostingRun, problem: Problem, known: dict
     }
 
 
-def describe_gradient_regressor(run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+def describe_gradient_regressor(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a gradient regressor."""
-    task: Any = run.task
-    rows, oop_prediction, difficulty = task.judged, np.full(len(task.labels), np.nan), np.full(len(task.labels), np.nan)
+    task: object = run.parts.task
+    assert isinstance(task, GradientTask)
+    rows, oop_prediction, difficulty = (
+        task.out_of_patch.rows,
+        np.full(len(task.labels), np.nan),
+        np.full(len(task.labels), np.nan),
+    )
     oop_prediction[rows] = predict_values(run.params["loss"], task.spread_oop(run.best.task)[rows])
     weights = None if task.sample_weights is None else task.sample_weights[rows]
     difficulty[rows] = judge_residuals(task.labels[rows] - oop_prediction[rows], weights)

@@ -1,27 +1,27 @@
 """The regressor: scikit-learn's manners around the loop."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import RegressorMixin, _fit_context
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
 
 from mpboost.boosting.callbacks import Callback
-from mpboost.boosting.loop import BoostingRun
+from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
 from mpboost.data.problem import Problem, pose_values
-from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import REGRESSOR_CONSTRAINTS
-from mpboost.estimators.publishing import describe_regressor
+from mpboost.estimators.patch_base import PatchBooster
+from mpboost.estimators.publishing import Attributes, describe_regressor
 from mpboost.learners.trees import Importance
 from mpboost.outputs.kinds import Outputs, Values
-from mpboost.sampling.observations import REGRESSOR_SIZES, PatchSizes, Size
+from mpboost.sampling.sizes import REGRESSOR_SIZES, PatchSizes, Size
 from mpboost.tasks.numbers import ResidualWeighting, ValueTask
-from mpboost.tasks.two_classes import Task
 
 
-class MPBoostRegressor(RegressorMixin, MinipatchBooster):
+class MPBoostRegressor(RegressorMixin, PatchBooster):
     """Minipatch boosting for numbers.
 
     Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it. The model is the
@@ -116,6 +116,8 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
     oop_prediction_ : array of shape (n_samples,)
         For each row, the prediction of the learners that never saw it; NaN where there is none, and for rows of
         weight 0.
+    oop_counts_ : int32 array of shape (n_samples,)
+        How many learners judged each row without having seen it; 0 for rows in all minipatches and of weight 0.
     observation_difficulty_ : array of shape (n_samples,)
         How hard each row is for the learners that never saw it: r / (r + m), with r the size of its out-of-patch
         residual and m the median of all, so that 1/2 is as hard as usual; 1/2 for rows without such learners, NaN for
@@ -205,42 +207,6 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        X_val: Any = None,
-        y_val: ArrayLike | None = None,
-        sample_weight_val: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from rows with known numbers.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Numbers, infinite ones too, and categories; NaN, None and null are missing values.
-        y : array-like of shape (n_samples,)
-            Numbers to predict.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What rows weigh: in how often they are drawn, in training, and in the scores. Rows of weight 0 are as
-            good as absent.
-        X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
-            Other rows, to score and to stop by instead of the out-of-patch score.
-        y_val : array-like of shape (n_val_samples,), default=None
-            Their numbers.
-        sample_weight_val : array-like of shape (n_val_samples,), default=None
-            What they count in the score.
-
-        Returns
-        -------
-        self : MPBoostRegressor
-            The fitted model.
-        """
-        return self._fit(X, y, sample_weight, (X_val, y_val, sample_weight_val))
-
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict numbers: the mean of the learners.
 
@@ -276,7 +242,7 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
     def _pose(self, data: TrainingData) -> Problem:
         return pose_values(data)
 
-    def _make_task(self, problem: Problem, seed: int) -> Task:
+    def _make_task(self, problem: Problem, seed: int) -> LabelTask:
         return ValueTask(
             problem.examples.labels,
             weighting=self.weighting,
@@ -285,9 +251,9 @@ class MPBoostRegressor(RegressorMixin, MinipatchBooster):
             sample_weights=problem.examples.weights,
         )
 
-    def _describe(self, run: BoostingRun, problem: Problem, known: dict[str, Any]) -> dict[str, Any]:
+    def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
         return describe_regressor(run, problem, known)
 
     @property
-    def _outputs(self) -> Outputs:
+    def _outputs(self) -> Outputs[Any]:
         return Values()

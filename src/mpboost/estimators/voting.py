@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
-from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.patch_base import PatchBooster
 from mpboost.outputs.kinds import ClassVotes, Colours, Outputs, Signs
 from mpboost.outputs.votes import break_ties, count_votes, find_winners, share_votes
 
 
-class VotingBooster(ClassifierMixin, MinipatchBooster):
+class VotingBooster(ClassifierMixin, PatchBooster):
     """Base of the classifiers: all that a fitted one does."""
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -31,7 +31,7 @@ class VotingBooster(ClassifierMixin, MinipatchBooster):
         decision : array of shape (n_samples,) or (n_samples, n_classes)
             Of two classes positive for ``classes_[1]``, negative for ``classes_[0]``. Of more, a column for each.
         """
-        return self._weigh(self._vote(X))
+        return self._scale(self._vote(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row: the one with the most votes, at a tie the one of most weight in training.
@@ -92,7 +92,7 @@ class VotingBooster(ClassifierMixin, MinipatchBooster):
             As ``decision_function``, for one more learner each time.
         """
         for votes in self._staged_vote(X):
-            yield self._weigh(votes)
+            yield self._scale(votes)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """Predict with the first, the first two, ... learners.
@@ -133,7 +133,7 @@ class VotingBooster(ClassifierMixin, MinipatchBooster):
         for n_learners, totals in enumerate(self._staged_total(X), start=1):
             yield count_votes(totals, n_learners)
 
-    def _weigh(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _scale(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
         broken, _ = break_ties(votes, self._ranks)
         return self.learning_rate_ * (broken if len(self.classes_) > 2 else broken[:, 1] - broken[:, 0])
 
@@ -144,7 +144,7 @@ class VotingBooster(ClassifierMixin, MinipatchBooster):
         return self._calibration.predict(*break_ties(votes, self._ranks))
 
     @property
-    def _outputs(self) -> Outputs:
+    def _outputs(self) -> Outputs[Any]:
         if hasattr(self, "_colours"):
             return Colours(self._colours, len(self.classes_))
         return Signs() if len(self.classes_) == 2 else ClassVotes(self._ranks)

@@ -1,15 +1,13 @@
-"""What displays have in common: matplotlib, where it is needed; colours and lines; checks of what is drawn."""
+"""What displays have in common: matplotlib, where it is needed; colours and lines; the history of a model."""
 
-from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from mpboost.boosting.history import History
-from mpboost.estimators.base import MinipatchBooster
+from mpboost.inspection.checks import check_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,16 +37,6 @@ def make_axes(n_axes: int = 1, size: tuple[float, float] = (7.0, 4.2), n_rows: i
     return np.asarray(axes.flat[:n_axes])
 
 
-def check_model(model: Any) -> None:
-    """Refuse what is no fitted model of ours."""
-    if not isinstance(model, MinipatchBooster):
-        raise TypeError(
-            f"Displays show a model of mpboost, not {type(model).__name__}; of a pipeline or a search, pass the model "
-            "inside."
-        )
-    check_is_fitted(model)
-
-
 def read_history(model: Any) -> History:
     """Read how the fit of a model went, or say why it is not known."""
     check_model(model)
@@ -56,14 +44,6 @@ def read_history(model: Any) -> History:
         raise ValueError("This model has no history_: it comes from a file of an older version. Fit it again.")
     history: History = model.history_
     return history
-
-
-def check_image_shape(image_shape: Sequence[int], n_features: int) -> tuple[int, int]:
-    """Refuse a shape that has not one pixel for each feature."""
-    shape = tuple(image_shape)
-    if len(shape) != 2 or min(shape) < 1 or shape[0] * shape[1] != n_features:
-        raise ValueError(f"image_shape={shape} must be two numbers whose product is the {n_features} features.")
-    return shape[0], shape[1]
 
 
 def pick_styles(n_lines: int) -> list[dict[str, Any]]:

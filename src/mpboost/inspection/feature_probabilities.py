@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpboost.boosting.callbacks import FeatureProbabilityRecorder
+from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.drawing import (
     COLOURS,
-    check_image_shape,
-    check_model,
     load_pyplot,
     make_axes,
     pick_styles,
@@ -21,7 +20,7 @@ from mpboost.inspection.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Kind = Literal["bar", "image", "path"]
+ProbabilitiesKind = Literal["bar", "image", "path"]
 
 #: Features that are shown if nobody says how many.
 N_BARS, N_PATHS = 20, 8
@@ -92,7 +91,7 @@ class FeatureProbabilitiesDisplay:
         cls,
         model: Any,
         *,
-        kind: Kind = "bar",
+        kind: ProbabilitiesKind = "bar",
         recorder: FeatureProbabilityRecorder | None = None,
         image_shape: Sequence[int] | None = None,
         n_features: int | None = None,
@@ -136,7 +135,11 @@ class FeatureProbabilitiesDisplay:
         return display.plot(kind=kind, n_features=n_features, ax=ax)
 
     def plot(
-        self, *, kind: Kind = "bar", n_features: int | None = None, ax: "Axes | Sequence[Axes] | None" = None
+        self,
+        *,
+        kind: ProbabilitiesKind = "bar",
+        n_features: int | None = None,
+        ax: "Axes | Sequence[Axes] | None" = None,
     ) -> Self:
         """Draw.
 
@@ -164,7 +167,7 @@ class FeatureProbabilitiesDisplay:
         return self
 
     def _rank(self, n_features: int) -> NDArray[np.intp]:
-        """Find the likeliest features, the first first."""
+        """Select the likeliest features, the first first."""
         return np.argsort(-self._last, kind="stable")[:n_features]
 
     @property

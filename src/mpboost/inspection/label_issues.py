@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, validate_params
-from sklearn.utils.validation import check_is_fitted
 
-from mpboost.estimators.base import MinipatchBooster
-from mpboost.outputs.votes import find_winners
+from mpboost._compat import Interval, validate_params
+from mpboost.inspection.checks import check_model
+from mpboost.inspection.judgement import decode_targets, require_judgement
 
 #: Numbers are suspect whose residual is at least five times the median.
 RESIDUAL_THRESHOLD = 5 / 6
@@ -38,16 +37,16 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
     n : int, default=None
         The most rows to give; alone, so many whether their labels look wrong or not.
     threshold : float, default=None
-        Give the rows whose difficulty is at least this, between 0 and 1; 0 ranks all rows. If both are None, a row is
-        suspect if another class wins it, by votes as clear as that class has, on average, on rows that are labelled so;
-        and a number, if its residual is at least five times the median.
+        Give the rows whose difficulty is at least this, between 0 and 1; 0 ranks all that are judged. If both are None,
+        a row is suspect if another class wins it, by votes as clear as that class has, on average, on rows that are
+        labelled so; and a number, if its residual is at least five times the median.
 
     Returns
     -------
     issues : Bunch
         A dict of arrays of the same length, for ``pandas.DataFrame(issues)`` or the like: ``row``, positions in the
-        training data; ``difficulty``; ``given``, their labels; ``suggested``, what the learners say instead. Rows of
-        weight 0, and those that a gradient model did not reserve, are never among them.
+        training data; ``difficulty``; ``given``, their labels; ``suggested``, what the learners say instead. Rows that
+        no learner judged (``oop_counts_`` is 0) are never among them.
 
     See Also
     --------
@@ -64,58 +63,43 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
     >>> sorted(issues.row[:2].tolist()), issues.given[:2], issues.suggested[:2]
     ([7, 20], array([2, 2]), array([0, 0]))
     """
-    if not isinstance(model, MinipatchBooster):
-        raise TypeError(
-            f"Label issues are found by a model of mpboost, not by {type(model).__name__}; of a pipeline, pass the "
-            "last step."
-        )
-    check_is_fitted(model)
-    if np.isnan(model.oop_score_):
-        raise ValueError(f"No learner of this model can judge a row that it never saw. {model._oop_advice}")
-    difficulty, given = model.observation_difficulty_, model._targets
-    n_judged, n_learned = np.count_nonzero(~np.isnan(difficulty)), np.count_nonzero(model.observation_probabilities_)
-    if 2 * n_judged < n_learned:
+    check_model(model)
+    judgement = require_judgement(model)
+    rows, given, suggested = judgement.rows, judgement.given, judgement.predicted
+    difficulty = model.observation_difficulty_[rows]
+    if hasattr(model, "oop_size") and 2 * len(rows) < np.count_nonzero(model.observation_probabilities_):
         warnings.warn(
-            f"Only the {n_judged} rows that this model reserved are judged: fit with n_models=5 and oop_size=0.2 to "
+            f"Only the {len(rows)} rows that this model reserved are judged: fit with n_models=5 and oop_size=0.2 to "
             "judge all.",
             stacklevel=3,
         )
-    suggested = _find_winners(model) if hasattr(model, "classes_") else model.oop_prediction_
     if threshold is not None:
         is_suspect = difficulty >= threshold
     elif n is not None:
-        is_suspect = ~np.isnan(difficulty)
+        is_suspect = np.ones(len(rows), dtype=bool)
     elif hasattr(model, "classes_"):
-        is_suspect = _find_clear_wins(difficulty, given, suggested)
+        is_suspect = _are_clear_wins(difficulty, given, suggested)
     else:
         is_suspect = difficulty >= RESIDUAL_THRESHOLD
-    rows = np.flatnonzero(is_suspect)
-    rows = rows[np.argsort(-difficulty[rows], kind="stable")][:n]
-    given, suggested = given[rows], suggested[rows]
-    if hasattr(model, "classes_"):
-        given, suggested = model.classes_[given], model.classes_[suggested]
-    return Bunch(row=rows, difficulty=difficulty[rows], given=given, suggested=suggested)
+    places = np.flatnonzero(is_suspect)
+    places = places[np.argsort(-difficulty[places], kind="stable")][:n]
+    return Bunch(
+        row=rows[places],
+        difficulty=difficulty[places],
+        given=decode_targets(model, given[places]),
+        suggested=decode_targets(model, suggested[places]),
+    )
 
 
-def _find_winners(model: Any) -> NDArray[np.intp]:
-    """Find the codes of the classes that win out of patch."""
-    votes = model.oop_decision_function_
-    if not hasattr(model, "_ranks"):  # log odds, which have no ties
-        return np.asarray(votes >= 0 if votes.ndim == 1 else votes.argmax(axis=1), dtype=np.intp)
-    return find_winners(votes if votes.ndim == 2 else np.column_stack([-votes, votes]), model._ranks)
-
-
-def _find_clear_wins(
-    difficulty: NDArray[np.float64], given: NDArray[np.uint16], winners: NDArray[np.intp]
+def _are_clear_wins(
+    difficulty: NDArray[np.float64], given: NDArray[np.int64], winners: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Find the rows that another class wins as clearly as it wins, on average, the rows of its own.
+    """Tell which rows another class wins as clearly as it wins, on average, the rows of its own.
 
     How clear that is depends on the class, on how noisy labels are, and on how learners vote: as in confident learning
     (Northcutt, Jiang and Chuang, 2021), which compares probabilities in this way, no fixed threshold does for all.
     """
-    is_present = ~np.isnan(difficulty)
-    labels, confidence = given[is_present], 1.0 - difficulty[is_present]
-    n_classes = 1 + max(labels.max(), winners.max())
-    sums, counts = (np.bincount(labels, weights, n_classes) for weights in (confidence, None))
+    n_classes = 1 + max(given.max(), winners.max())
+    sums, counts = (np.bincount(given, weights, n_classes) for weights in (1.0 - difficulty, None))
     typical = sums / np.maximum(counts, 1)
     return (difficulty > 0.5) & (difficulty >= typical[winners])

@@ -9,7 +9,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
-from mpboost.inspection.drawing import COLOURS, MARKERS, check_image_shape, check_model, load_pyplot, make_axes, shorten
+from mpboost.inspection.checks import check_image_shape, check_model
+from mpboost.inspection.drawing import COLOURS, MARKERS, load_pyplot, make_axes, shorten
+from mpboost.inspection.judgement import decode_targets, require_judgement
 from mpboost.inspection.projection import open_table, project, read_rows
 
 if TYPE_CHECKING:
@@ -148,7 +150,7 @@ class ObservationsDisplay:
             raise ValueError(f"X has {table.shape[0]} rows, but the model was fitted on {n_rows}: give that table.")
         if image_shape is not None:
             image_shape = check_image_shape(image_shape, model.n_features_in_)
-        weights = _weigh(model, size)
+        weights = _read_sizes(model, size)
         ranked = _rank_rows(weights, model.observation_difficulty_)
         rows = _choose_rows(ranked, max_points)
         if embedding is None:
@@ -158,8 +160,6 @@ class ObservationsDisplay:
             if positions.shape != (n_rows, 2):
                 raise ValueError(f"embedding has the shape {positions.shape} and must have ({n_rows}, 2).")
             positions = positions[rows]
-        targets = model._targets[rows]
-        is_class = hasattr(model, "classes_")
         hardest = np.searchsorted(rows, ranked[:n_hardest])
         images = None
         if image_shape is not None:
@@ -168,9 +168,9 @@ class ObservationsDisplay:
         display = cls(
             positions,
             weights[rows],
-            model.classes_[targets] if is_class else targets,
+            decode_targets(model, model._targets[rows]),
             rows,
-            is_class=is_class,
+            is_class=hasattr(model, "classes_"),
             hardest=hardest,
             images=images,
             axis_names=("first principal component", "second principal component") if embedding is None else ("", ""),
@@ -289,14 +289,16 @@ class ObservationsDisplay:
             handle.set_sizes([40.0])
 
 
-def _weigh(model: Any, size: str) -> NDArray[np.float64]:
+def _read_sizes(model: Any, size: str) -> NDArray[np.float64]:
     """Read what a display shows as the size of rows; NaN where there is nothing to show."""
-    names = {"probability": "observation_probabilities_", "difficulty": "observation_difficulty_"}
-    if size not in names:
+    if size == "probability":
+        return np.asarray(model.observation_probabilities_)
+    if size != "difficulty":
         raise ValueError(f"size={size!r} must be 'probability' or 'difficulty'.")
-    if size == "difficulty" and np.isnan(model.oop_score_):
-        raise ValueError(f"No learner of this model can judge a row that it never saw. {model._oop_advice}")
-    return np.asarray(getattr(model, names[size]))
+    rows = require_judgement(model).rows
+    difficulty = np.full(len(model.observation_difficulty_), np.nan)
+    difficulty[rows] = model.observation_difficulty_[rows]
+    return difficulty
 
 
 def _rank_rows(weights: NDArray[np.float64], difficulty: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mpboost.inspection.checks import check_predicts
 from mpboost.inspection.drawing import COLOURS, make_axes, tidy
-from mpboost.inspection.out_of_patch import judge_classes
+from mpboost.inspection.judgement import compute_probabilities, require_judgement
+from mpboost.inspection.probability_bins import bin_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Of a normal distribution, 95 % lies within so many standard deviations.
-Z = 1.96
 
 
 class OOPCalibrationDisplay:
@@ -76,14 +75,10 @@ class OOPCalibrationDisplay:
             raise ValueError("probabilities must be numbers between 0 and 1, at least one, and outcomes as many.")
         if n_bins < 1:
             raise ValueError(f"n_bins={n_bins} must be at least 1.")
-        bins = np.minimum((p * n_bins).astype(np.intp), n_bins - 1)
         self.n_rows = len(p)
-        self.counts = np.bincount(bins, minlength=n_bins)
-        with np.errstate(invalid="ignore"):  # bins without rows
-            self.mean_probabilities = np.bincount(bins, p, n_bins) / self.counts
-            self.shares = np.bincount(bins, is_true, n_bins) / self.counts
-        distances = np.abs(self.shares - self.mean_probabilities)
-        self.calibration_error = float(np.nansum(self.counts * distances) / self.n_rows)
+        self._bins = bin_probabilities(p, is_true, n_bins)
+        self.counts, self.mean_probabilities, self.shares = self._bins.counts, self._bins.means, self._bins.shares
+        self.calibration_error = self._bins.error
         self.event_name = event_name
         self.outcome_name = outcome_name
 
@@ -108,13 +103,15 @@ class OOPCalibrationDisplay:
         display : OOPCalibrationDisplay
             Drawn.
         """
-        judged = judge_classes(model, cls.__name__)
+        check_predicts("classes", model, cls.__name__)
+        judgement = require_judgement(model)
+        rows, shares = compute_probabilities(model, judgement)
         if pos_label is None and len(model.classes_) > 2:
-            probabilities, outcomes = judged.shares.max(axis=1), judged.predicted == judged.targets
+            probabilities, outcomes = shares[rows, judgement.predicted], judgement.is_right
             names = "the predicted class", "share of rows where it is right"
         else:
-            code = 1 if pos_label is None else _find_code(model.classes_, pos_label)
-            probabilities, outcomes = judged.shares[:, code], judged.targets == code
+            code = 1 if pos_label is None else _look_up_code(model.classes_, pos_label)
+            probabilities, outcomes = shares[:, code], judgement.given == code
             names = f"class {model.classes_[code]}", f"share of rows of class {model.classes_[code]}"
         display = cls(probabilities, outcomes, n_bins=n_bins, event_name=names[0], outcome_name=names[1])
         return display.plot(ax=ax)
@@ -135,7 +132,7 @@ class OOPCalibrationDisplay:
         axes = make_axes(size=(5.4, 6.4))[0] if ax is None else ax
         axes.plot([0, 1], [0, 1], color="black", linestyle="--", linewidth=1)
         filled = self.counts > 0
-        low, high = self._find_intervals()
+        low, high = self._bins.low, self._bins.high
         self.line_ = axes.errorbar(
             self.mean_probabilities[filled],
             self.shares[filled],
@@ -164,15 +161,8 @@ class OOPCalibrationDisplay:
         self.ax_, self.figure_ = axes, axes.figure
         return self
 
-    def _find_intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Find where the true shares probably are."""
-        n = np.maximum(self.counts, 1)
-        centre = (self.shares + Z**2 / (2 * n)) / (1 + Z**2 / n)
-        reach = Z * np.sqrt(self.shares * (1 - self.shares) / n + (Z / (2 * n)) ** 2) / (1 + Z**2 / n)
-        return centre - reach, centre + reach
 
-
-def _find_code(classes: NDArray[Any], label: Any) -> int:
+def _look_up_code(classes: NDArray[Any], label: Any) -> int:
     codes = np.flatnonzero(classes == label)
     if not len(codes):
         raise ValueError(f"pos_label={label!r} is not among the classes {classes.tolist()[:20]}.")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mpboost.inspection.checks import check_predicts
 from mpboost.inspection.drawing import make_axes, shorten
-from mpboost.inspection.out_of_patch import judge_classes
+from mpboost.inspection.judgement import require_judgement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,9 +85,9 @@ class OOPConfusionDisplay:
         display : OOPConfusionDisplay
             Drawn.
         """
-        judged = judge_classes(model, cls.__name__, instead="OOPResidualsDisplay")
-        n_classes = len(model.classes_)
-        cells = np.bincount(judged.targets * n_classes + judged.predicted, minlength=n_classes**2)
+        check_predicts("classes", model, cls.__name__, instead="OOPResidualsDisplay")
+        judgement, n_classes = require_judgement(model), len(model.classes_)
+        cells = np.bincount(judgement.given * n_classes + judgement.predicted, minlength=n_classes**2)
         labels = model.classes_ if display_labels is None else display_labels
         return cls(cells.reshape(n_classes, n_classes), display_labels=labels).plot(ax=ax)
 

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mpboost.inspection.checks import check_predicts
 from mpboost.inspection.drawing import COLOURS, load_pyplot, make_axes, tidy
-from mpboost.inspection.out_of_patch import judge_values
+from mpboost.inspection.judgement import require_judgement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Kind = Literal["residual_vs_predicted", "actual_vs_predicted"]
+ResidualsKind = Literal["residual_vs_predicted", "actual_vs_predicted"]
 
 #: Quantiles that are followed along the predictions, in at most so many groups of at least so many rows.
 QUANTILES = {"10 %": 0.1, "median": 0.5, "90 %": 0.9}
@@ -64,7 +65,7 @@ class OOPResidualsDisplay:
         cls,
         model: Any,
         *,
-        kind: Kind = "residual_vs_predicted",
+        kind: ResidualsKind = "residual_vs_predicted",
         max_points: int = 3000,
         ax: "Axes | None" = None,
     ) -> Self:
@@ -86,10 +87,13 @@ class OOPResidualsDisplay:
         display : OOPResidualsDisplay
             Drawn.
         """
-        judged = judge_values(model, cls.__name__, instead="OOPConfusionDisplay")
-        return cls(judged.targets, judged.predicted).plot(kind=kind, max_points=max_points, ax=ax)
+        check_predicts("numbers", model, cls.__name__, instead="OOPConfusionDisplay")
+        judgement = require_judgement(model)
+        return cls(judgement.given, judgement.predicted).plot(kind=kind, max_points=max_points, ax=ax)
 
-    def plot(self, *, kind: Kind = "residual_vs_predicted", max_points: int = 3000, ax: "Axes | None" = None) -> Self:
+    def plot(
+        self, *, kind: ResidualsKind = "residual_vs_predicted", max_points: int = 3000, ax: "Axes | None" = None
+    ) -> Self:
         """Draw.
 
         Parameters

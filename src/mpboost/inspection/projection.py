@@ -29,7 +29,7 @@ def read_rows(table: Any, rows: NDArray[np.intp]) -> Any:
 
 
 def project(values: Any, *, is_image: bool) -> NDArray[np.float64]:
-    """Find the first two principal components."""
+    """Compute the first two principal components."""
     # Here, since these take a fifth of a second to load.
     from sklearn.decomposition import PCA
     from sklearn.impute import SimpleImputer

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpboost.inspection.drawing import check_model, make_axes, pick_styles, tidy
+from mpboost.inspection.checks import check_model
+from mpboost.inspection.drawing import make_axes, pick_styles, tidy
 from mpboost.inspection.stages import name_score, score_stages
 
 if TYPE_CHECKING:

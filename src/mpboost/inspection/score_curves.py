@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mpboost.inspection.drawing import COLOURS, LINES, check_model, make_axes, tidy
+from mpboost.inspection.checks import check_model
+from mpboost.inspection.drawing import COLOURS, LINES, make_axes, tidy
 from mpboost.inspection.stages import name_score, read_losses, read_scores, score_stages
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class ScoreCurvesDisplay:
             )[0]
             for name, scores in self.curves.items()
         }
-        low, high = self._find_limits(length)
+        low, high = self._compute_limits(length)
         axes.set(xlim=(0, 1.01 * length), ylim=(low, high), xlabel="iteration", ylabel=self.score_name)
         tidy(axes)
         self._mark(axes, length)
@@ -157,8 +158,8 @@ class ScoreCurvesDisplay:
         self.ax_, self.figure_ = axes, axes.figure
         return self
 
-    def _find_limits(self, length: int) -> tuple[float, float]:
-        """Find limits for the scores, after the first few: these may be far below all others."""
+    def _compute_limits(self, length: int) -> tuple[float, float]:
+        """Compute limits for the scores, after the first few: these may be far below all others."""
         settled = [scores[min(length // 50, len(scores) - 1) :] for scores in self.curves.values()]
         low, high = min(map(np.nanmin, settled)), max(map(np.nanmax, settled))
         margin = 0.04 * (high - low) or 0.01

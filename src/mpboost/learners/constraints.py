@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.data.binned import read_splits
+from mpboost._arrays import Floats
 from mpboost.data.problem import Problem
+from mpboost.learners.splits import read_splits
 
-Floats = NDArray[np.float64]
 Interactions = Literal["pairwise", "no_interactions"] | list[NDArray[np.int64]]
 
 
@@ -97,15 +97,15 @@ def _newton(sums: Floats, l2: float) -> Floats:
     return np.asarray(np.where(hessian > 0, -sums[..., 0] / np.where(hessian > 0, hessian, 1.0), 0.0))
 
 
-def make_constraints(model: Any, problem: Problem, n_outputs: int) -> Constraints:
-    """Make sense of ``monotonic_cst`` and ``interaction_cst``."""
+def make_constraints(monotonic_cst: Any, interaction_cst: Any, problem: Problem, n_outputs: int) -> Constraints:
+    """Check what users give as ``monotonic_cst`` and ``interaction_cst``, and make constraints of it."""
     names, n_features = problem.feature_names, problem.examples.table.n_columns
-    monotonic = _check_monotonic(model.monotonic_cst, names, n_features)
+    monotonic = _check_monotonic(monotonic_cst, names, n_features)
     if monotonic is not None and n_outputs > 1:
         raise ValueError("monotonic_cst is for numbers and for two classes, but y has more classes.")
     if monotonic is not None and problem.is_categorical is not None and monotonic[problem.is_categorical].any():
         raise ValueError("monotonic_cst is for numeric features, but it has categorical ones, which have no order.")
-    return Constraints(monotonic, _check_interactions(model.interaction_cst, names, n_features))
+    return Constraints(monotonic, _check_interactions(interaction_cst, names, n_features))
 
 
 def _check_monotonic(given: Any, names: NDArray[Any] | None, n_features: int) -> NDArray[np.int8] | None:

@@ -4,22 +4,29 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.data.binned import read_splits
+from mpboost._arrays import Floats, Mask, Positions
 from mpboost.data.tables import Table
 from mpboost.learners.constraints import Constraints
-from mpboost.learners.trees import BinnedLearner, TrainedLearner
-from mpboost.sampling.observations import Draw, to_shares
-from mpboost.tasks.gradients import GradientTask, Slopes
-from mpboost.tasks.losses import Floats
+from mpboost.learners.contract import TrainedLearner
+from mpboost.learners.splits import read_splits
+from mpboost.learners.trees import BinnedLearner
+from mpboost.outputs.kinds import Outputs
+from mpboost.sampling.draws import Draw
+from mpboost.sampling.features import to_shares
+from mpboost.sampling.questions import Slopes
+from mpboost.tasks.leaves import LeafFitter
+from mpboost.tasks.losses import Step
 
 GradientImportance = Literal["out_of_patch", "gain"]
 
 #: Bins of a numeric feature that a tree tells apart: neighbours are merged, others in each tree, so that no threshold
 #: is out of reach. A quarter of 255 is about twice as fast and, with some hundred trees, as good: docs/gradient.md.
 TREE_BINS = 64
+
+#: The leaves of a tree are numbered in 16 bits.
+MAX_LEAVES = 65_535
 
 
 @dataclass
@@ -41,40 +48,36 @@ class GradientTreeOptions:
     l2_regularization: float
     leaf_refit: bool
     importance: GradientImportance
-    is_categorical: NDArray[np.bool_] | None
+    is_categorical: Mask | None
     constraints: Constraints
     seed: int
 
 
-class GradientTreeLearner(BinnedLearner):
+class GradientTreeLearner(BinnedLearner[np.float64]):
     """Trees on binned columns that step down the slope of a loss."""
 
     def __init__(
         self,
         mapper: _native.BinMapper,
         table: Table,
-        task: GradientTask,
+        outputs: Outputs[np.float64],
+        leaf_fitter: LeafFitter,
         options: GradientTreeOptions,
         threads: _native.Threads,
     ):
-        super().__init__(mapper, table, task.outputs, threads)
-        self._task = task
+        super().__init__(mapper, table, outputs, threads)
+        self._leaf_fitter = leaf_fitter
         self._options = options
         self._leaves = np.empty(table.n_rows, dtype=np.uint16)
         limits = options.max_leaf_nodes, options.max_depth or 0, options.min_samples_leaf, options.l2_regularization
         self._grower = _native.GradientGrower(*limits, TREE_BINS)
 
     def train(
-        self,
-        iteration: int,
-        draw: Draw,
-        features: NDArray[np.int64],
-        labels: Slopes,
-        weights: Floats,
-        threads: _native.Threads,
-    ) -> TrainedLearner:
+        self, iteration: int, draw: Draw, features: Positions, question: Slopes, threads: _native.Threads
+    ) -> TrainedLearner[_native.Tree, Step]:
         """Grow a tree on a minipatch, whose rows stand for as many as their weights say; apply it to all rows."""
-        options, slopes, rows = self._options, labels, draw.rows
+        options, slopes, rows, weights = self._options, question, draw.rows, draw.weights
+        assert weights is not None
         columns, places = self._data.fetch(features, threads)
         gradients, hessians = slopes.of(rows)
         grown = self._grower.grow(
@@ -90,28 +93,27 @@ class GradientTreeLearner(BinnedLearner):
             threads,
         )
         sums = _native.sum_leaves(grown.tree, columns, slopes.gradients, slopes.hessians, self._leaves, threads)
-        if options.importance == "gain" or len(rows) == self._task.n_learned:  # else there are others to tell
+        if options.importance == "gain" or len(rows) == slopes.n_learned:  # else there are others to tell
             credits = _add_gains(grown, places)
             importances = to_shares(credits)
         else:
             importances, credits = self._credit(grown, places, slopes, rows, sums)
         if options.leaf_refit:
-            values = self._task.fit_leaves(self._leaves, sums, options.l2_regularization, threads)
+            values = self._leaf_fitter.fit(slopes, self._leaves, sums, threads)
         else:
             sums = slopes.sum_leaves(self._leaves, rows, weights, len(sums))
-            patch = self._leaves[rows], sums, options.l2_regularization, threads
-            values = self._task.fit_leaves(*patch, rows=rows, weights=weights)
+            values = self._leaf_fitter.fit(slopes, self._leaves[rows], sums, threads, rows=rows, weights=weights)
         values = options.constraints.bound(grown.tree, features, places, values, sums, options.l2_regularization)
-        step = self._task.make_step(self._leaves, options.learning_rate * values)
-        tree = grown.tree.with_values(self._task.to_tree_values(step))
+        step = self._leaf_fitter.make_step(self._leaves, options.learning_rate * values)
+        tree = grown.tree.with_values(self._leaf_fitter.to_tree_values(step))
         return TrainedLearner(self._data.rename(tree, features), step, importances, credits)
 
     def _credit(
         self,
         grown: _native.GradientTree,
-        places: NDArray[np.int64],
+        places: Positions,
         slopes: Slopes,
-        rows: NDArray[np.int64],
+        rows: Positions,
         sums: Floats,
     ) -> tuple[Floats, Floats]:
         """Credit features with what their splits are worth to all rows but those that they were found on.
@@ -125,7 +127,7 @@ class GradientTreeLearner(BinnedLearner):
         return credits / chance if chance > 0 else np.zeros(len(places)), credits
 
 
-def _add_gains(grown: _native.GradientTree, places: NDArray[np.int64]) -> Floats:
+def _add_gains(grown: _native.GradientTree, places: Positions) -> Floats:
     """Add up what the splits by each feature gained on the minipatch."""
     features = read_splits(grown.tree)["feature"]
     return np.bincount(np.searchsorted(places, features), grown.gains, len(places)).astype(np.float64)

@@ -87,7 +87,7 @@ class Parts:
         return offsets
 
 
-class Kind(Protocol):
+class AttributeKind(Protocol):
     """A kind of attribute."""
 
     def write(self, parts: Parts, name: str, value: Any) -> None:
@@ -102,7 +102,7 @@ class Field:
     """An attribute of a fitted model."""
 
     attribute: str
-    kind: Kind
+    kind: AttributeKind
     optional: bool = False
 
     @property
@@ -210,7 +210,7 @@ class Strings:
 
 
 @dataclass(frozen=True)
-class Values:
+class MixedValues:
     """A list of None, bools, numbers and strings, in any mixture: strings that begin with a letter for their type."""
 
     size: Dimension
@@ -239,7 +239,7 @@ class Labels:
     def write(self, parts: Parts, name: str, value: NDArray[Any]) -> None:
         """Add a value to the parts."""
         if value.dtype.kind == "O":
-            Values(self.size).write(parts, name, value.tolist())
+            MixedValues(self.size).write(parts, name, value.tolist())
         elif value.dtype.kind == "U":
             # The code points of each: no more memory when read than in the file, however much the lengths differ.
             parts.arrays[name] = value.astype(value.dtype.newbyteorder("<")).view("<u4").reshape(len(value), -1)
@@ -251,7 +251,7 @@ class Labels:
     def read(self, parts: Parts, name: str) -> NDArray[Any]:
         """Take a value out of the parts, or refuse it."""
         if name not in parts.arrays:
-            values = Values(self.size).read(parts, name)
+            values = MixedValues(self.size).read(parts, name)
             labels: NDArray[Any] = np.empty(len(values), dtype=object)
             labels[:] = values
         elif parts.arrays[name].ndim == 2:
@@ -277,14 +277,14 @@ class Lists:
 
     def write(self, parts: Parts, name: str, value: list[list[Any] | None]) -> None:
         """Add a value to the parts."""
-        Values(f"values of {name}").write(parts, name, [entry for entries in value for entry in entries or ()])
+        MixedValues(f"values of {name}").write(parts, name, [entry for entries in value for entry in entries or ()])
         parts.arrays[f"{name}.begins"] = np.cumsum([0, *(len(entries or ()) for entries in value)], dtype=np.int64)
         parts.arrays[f"{name}.present"] = np.array([entries is not None for entries in value], dtype=bool)
 
     def read(self, parts: Parts, name: str) -> list[list[Any] | None]:
         """Take a value out of the parts, or refuse it."""
         present = parts.take_array(f"{name}.present", "bool", self.size)
-        values = Values(f"values of {name}").read(parts, name)
+        values = MixedValues(f"values of {name}").read(parts, name)
         begins = parts.take_offsets(f"{name}.begins", len(values), f"entries of {name}+1")
         parts.check_size(name, len(begins) - 1, self.size)
         if (np.diff(begins)[~present] != 0).any():
@@ -293,7 +293,7 @@ class Lists:
         return [values[begin:end] if is_present else None for (begin, end), is_present in stretches]
 
 
-class State:
+class ObjectState:
     """An object, by the dict that pickle would be given of it: a field for each of its entries, None if optional."""
 
     def __init__(self, cls: type[Any], *fields: Field):
@@ -340,7 +340,7 @@ def write_plain(parts: Parts, name: str, value: Any) -> Any:
         case list() | tuple() if all(
             isinstance(entry, None | bool | int | float | str | np.generic) for entry in value
         ):
-            Values(f"length of {name}").write(parts, name, value)
+            MixedValues(f"length of {name}").write(parts, name, value)
             return {"list": len(value)}
         case list() | tuple():
             return [write_plain(parts, f"{name}.{i}", entry) for i, entry in enumerate(value)]
@@ -362,7 +362,7 @@ def read_plain(parts: Parts, name: str, value: Any) -> Any:
         case {"float": "nan" | "inf" | "-inf" as text} if len(value) == 1:
             return float(text)
         case {"list": int(length)} if len(value) == 1:
-            return Values(length).read(parts, name)
+            return MixedValues(length).read(parts, name)
         case {"dict": [keys, values]} if len(value) == 1:
             keys, values = read_plain(parts, f"{name}.keys", keys), read_plain(parts, f"{name}.values", values)
             if isinstance(keys, list) and isinstance(values, list) and len(keys) == len(values):

@@ -1,27 +1,26 @@
 """The layout of a model file: a header of names and numbers, then arrays. docs/model-file.md describes it.
 
-What the names mean is told in ``persistence.py``; here it only matters that a file is whole, that each array lies where
+What the names mean is told in ``model_file.py``; here it only matters that a file is whole, that each array lies where
 it should, and that nothing is believed before it is checked.
 """
 
 import json
 import math
 import os
-import secrets
-import shutil
 import struct
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost._files import write_whole
+
 #: As PNG's mark: not text, and changed by any transfer that takes it for text.
 MAGIC = b"\x89MPB\r\n\x1a\n"
 #: Number of the format that is written; all up to it are read.
-SCHEMA = 2
+SCHEMA = 3
 #: Mark, schema, bytes of the header, bytes of the file.
 PROLOGUE = struct.Struct("<8sIIQ")
 #: The last bytes: CRC-32 of all before.
@@ -64,13 +63,18 @@ def write_container(path: str | os.PathLike[str], header: dict[str, Any], arrays
     text = json.dumps({**header, "arrays": table}, allow_nan=False, separators=(",", ":")).encode("ascii")
     if len(text) > MAX_HEADER_BYTES or _count_items(text) > MAX_HEADER_ITEMS:
         raise ValueError("The parameters of this model are too large for a model file; shorten them, or use pickle.")
-    ends = _find_ends(PROLOGUE.size + len(text), [array.nbytes for array in arrays.values()])
+    ends = _compute_ends(PROLOGUE.size + len(text), [array.nbytes for array in arrays.values()])
     pieces: list[bytes | memoryview] = [PROLOGUE.pack(MAGIC, SCHEMA, len(text), ends[-1] + CHECKSUM.size), text]
     position = PROLOGUE.size + len(text)
     for array, end in zip(arrays.values(), ends[1:], strict=True):
         pieces += [bytes(end - array.nbytes - position), array.reshape(-1).view(np.uint8).data]
         position = end
-    _replace_file(path, pieces)
+    with write_whole(path) as temporary, open(temporary, "xb") as file:
+        checksum = 0
+        for piece in pieces:
+            file.write(piece)
+            checksum = zlib.crc32(piece, checksum)
+        file.write(CHECKSUM.pack(checksum))
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
@@ -149,7 +153,7 @@ def _refuse_constant(name: str) -> NoReturn:
 def _read_arrays(data: bytes, header_end: int, table: dict[str, Any]) -> Iterator[tuple[str, NDArray[Any]]]:
     entries = {name: _check_entry(name, entry, len(data)) for name, entry in table.items()}
     # Places follow from sizes, so that arrays can neither overlap nor leave gaps; sizes are Python's integers.
-    ends = _find_ends(header_end, [math.prod(shape) * dtype.itemsize for dtype, shape in entries.values()])
+    ends = _compute_ends(header_end, [math.prod(shape) * dtype.itemsize for dtype, shape in entries.values()])
     if ends[-1] + CHECKSUM.size != len(data):
         raise ModelFileError("its arrays do not fill the file.")
     for (name, (dtype, shape)), end in zip(entries.items(), ends[1:], strict=True):
@@ -168,30 +172,9 @@ def _check_entry(name: str, entry: Any, limit: int) -> tuple[np.dtype[Any], tupl
     raise ModelFileError(f"the type or shape of the array {name!r} is wrong.")
 
 
-def _find_ends(header_end: int, sizes: list[int]) -> list[int]:
-    """Find where the header and each array end."""
+def _compute_ends(header_end: int, sizes: list[int]) -> list[int]:
+    """Compute where the header and each array end."""
     ends = [header_end]
     for size in sizes:
         ends.append(-(-ends[-1] // ALIGNMENT) * ALIGNMENT + size)
     return ends
-
-
-def _replace_file(path: str | os.PathLike[str], pieces: list[bytes | memoryview]) -> None:
-    path = os.path.realpath(path)  # a link stays one
-    temporary = os.path.join(os.path.dirname(path), f".mpboost-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            checksum = 0
-            for piece in pieces:
-                file.write(piece)
-                checksum = zlib.crc32(piece, checksum)
-            file.write(CHECKSUM.pack(checksum))
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileNotFoundError):
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise

@@ -1,7 +1,7 @@
 """Models in files that are safe to load: no pickle, nothing executed, nothing believed before it is checked.
 
-Here stands what a model is made of. ``fields.py`` has the kinds of its attributes, ``container.py`` the layout of the
-file, and docs/model-file.md describes the whole.
+Here stands what a model is made of. ``attribute_kinds.py`` has the kinds of its attributes, ``container.py`` the
+layout of the file, ``old_formats.py`` what older files lack, and docs/model-file.md describes the whole.
 """
 
 import os
@@ -28,20 +28,21 @@ from mpboost.model_files.attribute_kinds import (
     SCORE,
     SHARE,
     Array,
+    AttributeKind,
     Decisions,
     Field,
-    Kind,
     Labels,
     Lists,
+    ObjectState,
     Parts,
     Plain,
     Rule,
     Scalar,
-    State,
     Strings,
     refuse,
 )
 from mpboost.model_files.container import Arrays, ModelFileError, read_container, write_container
+from mpboost.model_files.old_formats import estimate_oop_counts
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.kinds import ClassVotes
 from mpboost.tasks.losses import VALUE_LOSSES
@@ -72,9 +73,9 @@ FEATURES = (
 )
 
 
-def describe_trees(leaf_values: Kind) -> State:
+def describe_trees(leaf_values: AttributeKind) -> ObjectState:
     """Describe an ensemble of trees; their leaf values have a second axis where trees have more than one output."""
-    return State(
+    return ObjectState(
         TreeEnsemble,
         Field("edges", Array("float64", "n_edges")),
         Field("edge_offsets", Array("int64", "n_features+1")),
@@ -86,7 +87,7 @@ def describe_trees(leaf_values: Kind) -> State:
 
 
 #: Files before format 2 have none.
-HISTORY = State(
+HISTORY = ObjectState(
     History,
     Field("iterations", Array("int64", "n_moments", rule=ASCENDING_FROM_ONE)),
     Field("effective_observations", Array("float64", "n_moments", rule=AT_LEAST_ONE)),
@@ -95,7 +96,7 @@ HISTORY = State(
 )
 
 
-def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: Kind) -> tuple[Field, ...]:
+def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: AttributeKind) -> tuple[Field, ...]:
     return (
         Field("n_iter_", Scalar(int, size="n_iterations")),
         Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
@@ -107,6 +108,7 @@ def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: Kind) -> 
         Field("validation_score_", Scalar(float, rule=validation_score), optional=True),
         Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
         Field("observation_difficulty_", Array("float64", "n_samples", rule=SCORE)),
+        Field("oop_counts_", Array("int32", "n_samples"), optional=True),  # files before format 3 have none
         Field("max_samples_", Scalar(int, size="n_patch_rows", at_most="n_samples")),
         Field("max_features_", Scalar(int, size="n_patch_features", at_most="n_features")),
         Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
@@ -133,7 +135,7 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         Field("classes_", Labels("n_classes")),
         *_list_run_fields(SCORE, SHARE, Array("float64", "n_leaves", rule=FINITE)),
         Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
-        Field("_calibration", State(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
+        Field("_calibration", ObjectState(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
         Field("learning_rate_", Scalar(float, rule=LEARNING_RATE)),
@@ -280,6 +282,9 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     _check_categories(model)
     if hasattr(model, "classes_"):
         _check_votes(model)
+    if not hasattr(model, "oop_counts_"):
+        model.oop_counts_ = estimate_oop_counts(model)
+    _check_oop_counts(model)
     return model
 
 
@@ -296,6 +301,21 @@ def _check_votes(model: Any) -> None:
         votes = model._ensemble.forest.leaf_values
         if not np.all((votes >= 0) & (votes < n_classes) & (votes == np.floor(votes))):
             refuse("ensemble", "votes for classes that do not exist")
+
+
+def _check_oop_counts(model: Any) -> None:
+    """Check that no more learners judged a row than there are, nor fewer than its votes, and that it has a target."""
+    counts = model.oop_counts_
+    if counts.min(initial=0) < 0 or counts.max(initial=0) > model.best_iteration_:
+        refuse("oop_counts", "must be between 0 and best_iteration")
+    output = model.oop_decision_function_ if hasattr(model, "classes_") else model.oop_prediction_
+    most = output if output.ndim == 1 else output.max(axis=1)
+    if np.any((np.isnan(most) | np.isnan(model._targets)) & (counts > 0)):
+        refuse("oop_counts", "counts learners that judged a row without a prediction or a target")
+    if hasattr(model, "_ranks"):
+        has_too_many_votes = np.abs(most) > counts * (model.learning_rate_ * ONE)
+        if has_too_many_votes.any() or (output.ndim == 2 and np.any(output < 0)):
+            refuse("oop_counts", "does not fit with oop_decision_function")
 
 
 def _check_categories(model: Any) -> None:

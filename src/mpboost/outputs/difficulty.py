@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.tasks.many_classes import find_rivals
-from mpboost.tasks.numbers import find_median
+from mpboost.outputs.statistics import compute_median
+from mpboost.outputs.votes import count_rival_votes
 
 #: Rows that are judged at a time: bounds the memory.
 BATCH_ROWS = 1 << 14
@@ -37,7 +37,7 @@ def judge_votes(counts: NDArray[np.integer], labels: NDArray[np.uint16]) -> NDAr
     for start in range(0, len(labels), BATCH_ROWS):
         batch = slice(start, start + BATCH_ROWS)
         own = np.take_along_axis(counts[batch], labels[batch, None].astype(np.intp), axis=1)[:, 0] + 1.0
-        rivals = find_rivals(counts[batch], labels[batch]) + 1.0
+        rivals = count_rival_votes(counts[batch], labels[batch]) + 1.0
         difficulty[batch] = rivals / (own + rivals)
     return difficulty
 
@@ -95,6 +95,6 @@ def judge_residuals(residuals: NDArray[np.float64], weights: NDArray[np.float64]
     is_known = ~np.isnan(residuals)
     if is_known.any():
         sizes, known_weights = np.abs(residuals[is_known]), None if weights is None else weights[is_known]
-        scale = find_median(sizes, known_weights) or np.average(sizes, weights=known_weights) or 1.0
+        scale = compute_median(sizes, known_weights) or np.average(sizes, weights=known_weights) or 1.0
         difficulty[is_known] = sizes / (sizes + scale)
     return difficulty

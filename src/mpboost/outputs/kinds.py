@@ -1,37 +1,36 @@
 """What learners put out for a row: a vote for one of two classes, for one of many, a number, or several."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mpboost import _native
+from mpboost._arrays import Floats, Label, Mask, Positions
+
+LabelIn = TypeVar("LabelIn", bound=np.generic, contravariant=True)
 
 
-class Outputs(Protocol):
-    """A kind of output: how trees put it out, and what the outputs of an ensemble add up to.
+class Outputs(Protocol[Label]):
+    """A kind of output: how trees put it out, and what the outputs of an ensemble add up to."""
 
-    Attributes
-    ----------
-    dtype : dtype
-        Of the outputs of a learner.
-    """
+    @property
+    def dtype(self) -> np.dtype[Label]:
+        """The type of what a learner puts out."""
 
-    dtype: np.dtype[Any]
-
-    def make_output(self, n_rows: int) -> NDArray[Any]:
-        """Make room for the outputs of a learner."""
+    def make_output(self, n_rows: int) -> NDArray[Label]:
+        """Allocate room for the outputs of a learner."""
 
     def apply(
-        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
+        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Label], threads: _native.Threads
     ) -> None:
         """Write the outputs of a tree."""
 
     def make_totals(self, n_rows: int) -> NDArray[Any]:
-        """Make the sum of the outputs of no learners."""
+        """Allocate totals of zero, of a type of their own."""
 
-    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+    def add(self, learner: int, outputs: NDArray[Label], totals: NDArray[Any]) -> None:
         """Add the outputs of a learner, known by its number, to the totals."""
 
     def add_forest(
@@ -44,14 +43,30 @@ class Outputs(Protocol):
         """Add the outputs of all trees to the totals."""
 
 
-class LearnerOutputs(Outputs, Protocol):
-    """A kind of output that learners are trained to put out: labels have its dtype, too."""
+class Grower(Protocol[LabelIn]):
+    """Grows native trees."""
 
-    def make_grower(self, max_depth: int, min_samples_leaf: int) -> Any:
+    def grow(
+        self,
+        columns: _native.BinnedColumns,
+        rows: Positions,
+        features: Positions,
+        labels: NDArray[LabelIn],
+        weights: Floats | None,
+        is_categorical: Mask | None,
+    ) -> _native.GrownTree:
+        """Grow a tree on some rows and features, given the labels of all rows."""
+
+
+@runtime_checkable
+class LearnerOutputs(Outputs[Label], Protocol[Label]):
+    """A kind of output that learners are trained to put out: labels have its type, too."""
+
+    def make_grower(self, max_depth: int, min_samples_leaf: int) -> Grower[Label]:
         """Make a grower of native trees."""
 
-    def check(self, predictions: NDArray[Any], learner: str) -> NDArray[Any]:
-        """Make sure that what a scikit-learn estimator predicts are outputs of this kind."""
+    def check(self, predictions: ArrayLike, learner: str) -> NDArray[Label]:
+        """Check that what a scikit-learn estimator predicts are outputs of this kind."""
 
 
 class Signs:
@@ -73,20 +88,20 @@ class Signs:
         return _native.BinaryGrower(max_depth, min_samples_leaf, self._tie_label)
 
     def make_output(self, n_rows: int) -> NDArray[np.int8]:
-        """Make room for the votes of a learner."""
+        """Allocate room for the votes of a learner."""
         return np.empty(n_rows, dtype=self.dtype)
 
     def apply(
-        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
+        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[np.int8], threads: _native.Threads
     ) -> None:
         """Write the votes of a tree."""
         tree.apply_votes(columns, out, threads)
 
     def make_totals(self, n_rows: int) -> NDArray[np.int32]:
-        """Make the sum of no votes."""
+        """Allocate sums of zero."""
         return np.zeros(n_rows, dtype=np.int32)
 
-    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+    def add(self, learner: int, outputs: NDArray[np.int8], totals: NDArray[Any]) -> None:
         """Add the votes of a learner to the totals."""
         totals += outputs
 
@@ -100,8 +115,8 @@ class Signs:
         """Add the votes of all trees to the totals."""
         forest.add_votes(columns, 0, len(forest), totals, threads)
 
-    def check(self, predictions: NDArray[Any], learner: str) -> NDArray[np.int8]:
-        """Make sure that predictions are -1 or +1."""
+    def check(self, predictions: ArrayLike, learner: str) -> NDArray[np.int8]:
+        """Check that predictions are -1 or +1."""
         return _check_labels(predictions, np.array([-1, 1]), learner).astype(np.int8)
 
 
@@ -124,20 +139,20 @@ class ClassVotes:
         return _native.ClassGrower(max_depth, min_samples_leaf, self.ranks)
 
     def make_output(self, n_rows: int) -> NDArray[np.uint16]:
-        """Make room for the votes of a learner."""
+        """Allocate room for the votes of a learner."""
         return np.empty(n_rows, dtype=self.dtype)
 
     def apply(
-        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
+        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[np.uint16], threads: _native.Threads
     ) -> None:
         """Write the votes of a tree."""
         tree.apply_classes(columns, out, threads)
 
     def make_totals(self, n_rows: int) -> NDArray[np.int32]:
-        """Make the counts of no votes."""
+        """Allocate vote counts of zero."""
         return np.zeros((n_rows, len(self.ranks)), dtype=np.int32)
 
-    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+    def add(self, learner: int, outputs: NDArray[np.uint16], totals: NDArray[Any]) -> None:
         """Count the votes of a learner."""
         totals[np.arange(len(totals)), outputs] += 1
 
@@ -151,8 +166,8 @@ class ClassVotes:
         """Count the votes of all trees."""
         forest.add_class_votes(columns, 0, len(forest), totals, threads)
 
-    def check(self, predictions: NDArray[Any], learner: str) -> NDArray[np.uint16]:
-        """Make sure that predictions are codes of classes."""
+    def check(self, predictions: ArrayLike, learner: str) -> NDArray[np.uint16]:
+        """Check that predictions are codes of classes."""
         return _check_labels(predictions, np.arange(len(self.ranks)), learner).astype(np.uint16)
 
 
@@ -173,10 +188,10 @@ class Colours(Signs):
         self._n_classes = n_classes
 
     def make_totals(self, n_rows: int) -> NDArray[np.int32]:
-        """Make the counts of no votes."""
+        """Allocate vote counts of zero."""
         return np.zeros((n_rows, self._n_classes), dtype=np.int32)
 
-    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+    def add(self, learner: int, outputs: NDArray[np.int8], totals: NDArray[Any]) -> None:
         """Count the votes of a learner."""
         totals += outputs[:, None] == self._colours[learner]
 
@@ -209,20 +224,20 @@ class Steps:
         self._n_outputs = n_outputs
 
     def make_output(self, n_rows: int) -> NDArray[np.float64]:
-        """Make room for the numbers of a learner."""
+        """Allocate room for the numbers of a learner."""
         return np.empty(self._get_shape(n_rows))
 
     def apply(
-        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Any], threads: _native.Threads
+        self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[np.float64], threads: _native.Threads
     ) -> None:
         """Write the numbers of a tree."""
         tree.apply_values(columns, out, threads)
 
     def make_totals(self, n_rows: int) -> NDArray[np.float64]:
-        """Make the sum of no numbers."""
+        """Allocate sums of zero."""
         return np.zeros(self._get_shape(n_rows))
 
-    def add(self, learner: int, outputs: NDArray[Any], totals: NDArray[Any]) -> None:
+    def add(self, learner: int, outputs: NDArray[np.float64], totals: NDArray[Any]) -> None:
         """Add the numbers of a learner to the totals."""
         totals += outputs
 
@@ -250,19 +265,19 @@ class Values(Steps):
         """Make a grower of native trees."""
         return _native.ValueGrower(max_depth, min_samples_leaf)
 
-    def check(self, predictions: NDArray[Any], learner: str) -> NDArray[np.float64]:
-        """Make sure that predictions are finite numbers, one for each row."""
+    def check(self, predictions: ArrayLike, learner: str) -> NDArray[np.float64]:
+        """Check that predictions are finite numbers, one for each row."""
         values = np.asarray(predictions, dtype=np.float64)
         if values.ndim != 1 or not np.isfinite(values).all():
             raise ValueError(f"{learner} predicts what is no finite number for each row; use another weak learner.")
         return values
 
 
-def _check_labels(predictions: NDArray[Any], known: NDArray[np.int64], learner: str) -> NDArray[Any]:
-    predictions = np.asarray(predictions)
-    if not np.isin(predictions, known).all():
+def _check_labels(predictions: ArrayLike, known: NDArray[np.int64], learner: str) -> NDArray[Any]:
+    labels = np.asarray(predictions)
+    if not np.isin(labels, known).all():
         raise ValueError(
             f"{learner} was trained on the labels {known[0]} to {known[-1]} but predicts others; use another weak "
             "learner."
         )
-    return predictions
+    return labels

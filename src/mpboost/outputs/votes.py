@@ -83,3 +83,17 @@ def share_votes(counts: NDArray[np.integer]) -> NDArray[np.float64]:
     """
     shares: NDArray[Any] = counts / counts.sum(axis=1, keepdims=True)
     return shares
+
+
+def count_rival_votes(votes: NDArray[Any], labels: NDArray[np.uint16]) -> NDArray[np.int32]:
+    """Count the votes of the strongest class other than the row's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_rival_votes(np.array([[5, 2, 1], [0, 3, 4]]), np.array([0, 0], dtype=np.uint16))
+    array([2, 4], dtype=int32)
+    """
+    others = votes.astype(np.int32)
+    others[np.arange(len(votes)), labels] = 0
+    return np.asarray(others.max(axis=1), dtype=np.int32)

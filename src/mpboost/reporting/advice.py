@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.reporting.judgement import Judgement
+from mpboost.boosting.stop_reasons import StopReason
+from mpboost.inspection.judgement import Judgement
 from mpboost.reporting.table import ColumnFacts
 
 #: q has collapsed if it is worth fewer features than this share of a minipatch's.
 COLLAPSED_SHARE = 0.25
 #: p is concentrated if it is worth fewer rows than a minipatch has, times this.
 CONCENTRATED_SHARE = 1.0
-#: A row needs so many votes of learners that never saw it; few rows may have fewer.
-MIN_VOTES, MAX_SHARE_BELOW = 10, 0.05
+#: A row needs so many learners that never saw it; few rows may have fewer.
+MIN_LEARNERS, MAX_SHARE_BELOW = 10, 0.05
 #: With more suspect labels than this share the target as a whole is in doubt.
 MANY_SUSPECTS = 0.05
 #: Names that are listed.
@@ -44,13 +45,14 @@ def _warn(title: str, meaning: str, action: str, level: str = "warning") -> dict
 def _look_at_stop(model: Any) -> dict[str, str] | None:
     if model.stopping is None:
         return None
-    if model.stop_reason_ == "n_estimators reached":
+    reason = StopReason.recognise(model.stop_reason_)
+    if reason is StopReason.N_ESTIMATORS:
         return _warn(
             f"Training stopped at the cap of {model.n_estimators:,} iterations",
             "Its score was not known to have stopped growing: more iterations may make it better.",
             "Raise n_estimators; with warm_start=True a second fit goes on where the first one ended.",
         )
-    if not model.stop_reason_.startswith(("no better", "the ")):
+    if reason is not StopReason.RULE:
         return _warn(
             f"Training ended early: {model.stop_reason_}",
             "The score was not known to have stopped growing: more iterations may make it better.",
@@ -80,22 +82,22 @@ def _look_at_coverage(model: Any, judgement: Judgement | None) -> dict[str, str]
         )
     n_rows = np.count_nonzero(model.observation_probabilities_)
     n_judged = len(judgement.rows)
-    if hasattr(model, "oop_size") and n_judged < n_rows:
+    if hasattr(model, "oop_size"):  # a reserved row is judged by a whole model, however many trees that has
+        if n_judged == n_rows:
+            return None
         return _warn(
             f"{n_judged:,} of {n_rows:,} rows are judged out of patch",
             "A gradient model judges the rows that it reserves; suspect labels are sought among these alone.",
             "That is enough for a score. To judge all rows, fit with n_models=5 and oop_size=0.2.",
             level="note",
         )
-    few = n_rows - n_judged
-    if judgement.votes is not None:
-        few = np.count_nonzero(judgement.votes < MIN_VOTES)
+    few = n_rows - n_judged + np.count_nonzero(judgement.n_learners < MIN_LEARNERS)
     if few <= MAX_SHARE_BELOW * n_rows:
         return None
     return _warn(
         f"Out-of-patch coverage is low: {few:,} of {n_rows:,} rows have few judges",
-        f"Fewer than {MIN_VOTES} learners, or none, never saw these rows: what is said of them is uncertain, and the "
-        "score is probably too low.",
+        f"Fewer than {MIN_LEARNERS} learners, or none, never saw these rows: what is said of them is uncertain, and "
+        "the score is probably too low.",
         "Take a smaller max_samples, more iterations (n_estimators, n_iter_no_change), or a lower learning_rate.",
     )
 

@@ -31,12 +31,12 @@ def write_number(value: Any, digits: int = 3) -> str:
     return MINUS + text[1:] if text.startswith("-") else text
 
 
-def find_ticks(low: float, high: float, n_ticks: int = 6) -> list[float]:
-    """Find round numbers in a range.
+def choose_ticks(low: float, high: float, n_ticks: int = 6) -> list[float]:
+    """Choose round numbers in a range.
 
     Examples
     --------
-    >>> find_ticks(0, 1), find_ticks(13, 96, 4)
+    >>> choose_ticks(0, 1), choose_ticks(13, 96, 4)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [20.0, 40.0, 60.0, 80.0])
     """
     if not high > low:
@@ -48,12 +48,12 @@ def find_ticks(low: float, high: float, n_ticks: int = 6) -> list[float]:
     return [round(k * step, 12) for k in range(first, last + 1)]
 
 
-def find_sqrt_ticks(most: float) -> list[float]:
-    """Find round numbers up to the largest that are far enough apart where square roots are drawn.
+def choose_sqrt_ticks(most: float) -> list[float]:
+    """Choose round numbers up to the largest that are far enough apart where square roots are drawn.
 
     Examples
     --------
-    >>> find_sqrt_ticks(150), find_sqrt_ticks(7000)
+    >>> choose_sqrt_ticks(150), choose_sqrt_ticks(7000)
     ([0.0, 20.0, 50.0, 100.0], [0.0, 500.0, 2000.0, 5000.0])
     """
     ticks: list[float] = []
@@ -64,12 +64,12 @@ def find_sqrt_ticks(most: float) -> list[float]:
     return [0.0, *reversed([tick for tick in ticks if math.sqrt(tick) >= 0.15 * math.sqrt(most)])]
 
 
-def find_log_ticks(low: float, high: float) -> list[float]:
-    """Find powers of ten in a range and, if these are few, 2 and 5 times them.
+def choose_log_ticks(low: float, high: float) -> list[float]:
+    """Choose powers of ten in a range and, if these are few, 2 and 5 times them.
 
     Examples
     --------
-    >>> find_log_ticks(0.05, 200), find_log_ticks(2, 30)
+    >>> choose_log_ticks(0.05, 200), choose_log_ticks(2, 30)
     ([0.1, 1.0, 10.0, 100.0], [2.0, 5.0, 10.0, 20.0])
     """
     powers = [10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mpboost.reporting.canvas import Canvas, find_log_ticks, find_sqrt_ticks, find_ticks, write_number
+from mpboost.reporting.canvas import Canvas, choose_log_ticks, choose_sqrt_ticks, choose_ticks, write_number
 
 #: Width and height of a picture that takes all of the page, half of it, or is square.
 WIDE, HALF, SQUARE = (1024, 300), (520, 300), (440, 400)
@@ -25,7 +25,7 @@ def draw_scores(score: dict[str, Any]) -> str:
     low, high = min(settled), max(settled)
     room = 0.06 * (high - low) or 0.01
     canvas = Canvas(WIDE, (t[0], max(t[-1], t[0] + 1)), (low - room, high + room), f"{score['name']} over iterations")
-    canvas.add_axes("iteration", score["name"], find_ticks(t[0], t[-1], 8), find_ticks(low - room, high + room))
+    canvas.add_axes("iteration", score["name"], choose_ticks(t[0], t[-1], 8), choose_ticks(low - room, high + room))
     for iteration, name in ((curves["best"], "kept"), (curves["last"], "stopped")):
         x = canvas.x(iteration)
         canvas.line([(x, canvas.top), (x, canvas.bottom)], f"mark {name}")
@@ -53,7 +53,7 @@ def draw_history(history: dict[str, Any], what: str, n_all: int) -> str:
     canvas = Canvas(
         HALF, (t[0], max(t[-1], t[0] + 1)), (0, n_all), f"effective number of {noun}", x_scale="log", left=64
     )
-    canvas.add_axes("iteration", f"effective {noun}", find_log_ticks(t[0], max(t[-1], 2)), find_ticks(0, n_all))
+    canvas.add_axes("iteration", f"effective {noun}", choose_log_ticks(t[0], max(t[-1], 2)), choose_ticks(0, n_all))
     canvas.curve(t, values, "out-of-patch")
     for x, y in zip(t, values, strict=True):
         canvas.dot(x, y, 3, "dot", f"iteration {x:,}\n{write_number(y)} of {n_all:,} {noun}")
@@ -73,8 +73,8 @@ def draw_difficulties(histogram: dict[str, Any]) -> str:
     """Draw how many rows are how hard, and how many of them are suspect."""
     counts, suspects = histogram["counts"], histogram["suspects"]
     canvas = Canvas(HALF, (0, 1), (0, max(*counts, 1)), "how many rows are how hard", y_scale="sqrt", left=64)
-    ticks = find_sqrt_ticks(max(*counts, 1))
-    canvas.add_axes("difficulty", "rows", find_ticks(0, 1), ticks)
+    ticks = choose_sqrt_ticks(max(*counts, 1))
+    canvas.add_axes("difficulty", "rows", choose_ticks(0, 1), ticks)
     width = (canvas.right - canvas.left) / len(counts)
     for k, (n_all, n_suspect) in enumerate(zip(counts, suspects, strict=True)):
         note = f"difficulty {k / len(counts):.2f} to {(k + 1) / len(counts):.2f}\n{n_all:,} rows, {n_suspect:,} suspect"
@@ -91,7 +91,7 @@ def draw_observations(points: dict[str, Any]) -> str:
     # A few that are next to never drawn must not take the picture: they are put on its lower edge.
     low, high = min(ratios[len(ratios) // 50], 0.8) / 1.3, max(ratios[-1], 1.2) * 1.3
     canvas = Canvas(HALF, (0, 1), (low, high), "difficulty and probability of rows", y_scale="log", left=64)
-    canvas.add_axes("difficulty", "drawn, times the average", find_ticks(0, 1), find_log_ticks(low, high))
+    canvas.add_axes("difficulty", "drawn, times the average", choose_ticks(0, 1), choose_log_ticks(low, high))
     canvas.line([(canvas.left, canvas.y(1)), (canvas.right, canvas.y(1))], "mark")
     names = ("difficulty", "ratio", "is_suspect", "row", "given", "suggested")
     for x, y, is_suspect, row, given, suggested in zip(*(points[name] for name in names), strict=True):
@@ -104,7 +104,7 @@ def draw_observations(points: dict[str, Any]) -> str:
 def draw_calibration(calibration: dict[str, Any]) -> str:
     """Draw how often stated probabilities come true."""
     canvas = Canvas(SQUARE, (0, 1), (0, 1), "stated probabilities and how often they come true")
-    canvas.add_axes("stated probability", "share that came true", find_ticks(0, 1), find_ticks(0, 1))
+    canvas.add_axes("stated probability", "share that came true", choose_ticks(0, 1), choose_ticks(0, 1))
     canvas.line([(canvas.x(0), canvas.y(0)), (canvas.x(1), canvas.y(1))], "mark")
     bins = calibration["bins"]
     canvas.curve([each["stated"] for each in bins], [each["seen"] for each in bins], "out-of-patch")
@@ -161,7 +161,7 @@ def draw_predictions(residuals: dict[str, Any]) -> str:
     room = 0.03 * (high - low) or 0.5
     bounds = low - room, high + room
     canvas = Canvas(SQUARE, bounds, bounds, "given and predicted numbers", left=64)
-    canvas.add_axes("predicted out of patch", "given", find_ticks(*bounds), find_ticks(*bounds))
+    canvas.add_axes("predicted out of patch", "given", choose_ticks(*bounds), choose_ticks(*bounds))
     canvas.line([(canvas.x(low), canvas.y(low)), (canvas.x(high), canvas.y(high))], "mark")
     for given, predicted, row in zip(points["given"], points["predicted"], points["row"], strict=True):
         note = f"row {row}\ngiven {write_number(given, 4)}, predicted {write_number(predicted, 4)}"
@@ -179,8 +179,8 @@ def draw_residuals(residuals: dict[str, Any]) -> str:
     """Draw how residuals are spread."""
     counts, edges = residuals["histogram"]["counts"], residuals["histogram"]["edges"]
     canvas = Canvas(SQUARE, (edges[0], edges[-1]), (0, max(counts)), "residuals", left=64)
-    x_ticks = find_ticks(edges[0], edges[-1])
-    canvas.add_axes("given minus predicted", "rows", x_ticks, find_ticks(0, max(counts)))
+    x_ticks = choose_ticks(edges[0], edges[-1])
+    canvas.add_axes("given minus predicted", "rows", x_ticks, choose_ticks(0, max(counts)))
     for count, start, end in zip(counts, edges, edges[1:], strict=False):
         top = canvas.y(count)
         note = f"{write_number(start)} to {write_number(end)}\n{count:,} rows"

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.inspection.judgement import Judgement, decode_targets
 from mpboost.inspection.label_issues import find_label_issues
 from mpboost.reporting.features import rank
-from mpboost.reporting.judgement import Judgement
 from mpboost.reporting.plain import draw_image, simplify, simplify_all
 from mpboost.reporting.quality import pick_points
 from mpboost.reporting.table import TrainingTable
@@ -29,11 +29,11 @@ def summarise_observations(
     """List the hardest rows, the most suspect labels among them, and show where all rows are."""
     p = model.observation_probabilities_
     ratios = p * np.count_nonzero(p)  # how many times as often as on average a row is drawn
-    suspects = np.empty(0, dtype=np.int64) if judgement is None else find_suspects(model)
+    suspects = np.empty(0, dtype=np.int64) if judgement is None else list_suspects(model)
     if judgement is None:
         hardest = rank(p)[:n_observations]
     else:
-        hardest = find_hardest(model.observation_difficulty_, p, judgement.rows, n_observations)
+        hardest = select_hardest(model.observation_difficulty_, p, judgement.rows, n_observations)
     return {
         "effective": float(1.0 / np.sum(p**2)),
         "is_adaptive": bool(model.adaptive_observations),
@@ -45,15 +45,15 @@ def summarise_observations(
     }
 
 
-def find_hardest(
+def select_hardest(
     difficulty: NDArray[np.float64], p: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int
 ) -> NDArray[np.int64]:
-    """Find the hardest of some rows, of rows as hard the likeliest first.
+    """Select the hardest of some rows, of rows as hard the likeliest first.
 
     Examples
     --------
     >>> import numpy as np
-    >>> find_hardest(np.array([0.1, 0.9, 0.5, 0.9]), np.array([0.1, 0.2, 0.3, 0.4]), np.arange(4), 3)
+    >>> select_hardest(np.array([0.1, 0.9, 0.5, 0.9]), np.array([0.1, 0.2, 0.3, 0.4]), np.arange(4), 3)
     array([3, 1, 2])
     """
     if len(rows) > n_rows:  # to sort a million takes long
@@ -62,8 +62,8 @@ def find_hardest(
     return rows[np.lexsort((-p[rows], -difficulty[rows]))[:n_rows]]
 
 
-def find_suspects(model: Any) -> NDArray[np.int64]:
-    """Find the rows whose labels are probably wrong, among those that the model judges."""
+def list_suspects(model: Any) -> NDArray[np.int64]:
+    """List the rows whose labels are probably wrong, among those that the model judges."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that only some rows are judged is among the advice
         rows: NDArray[np.int64] = find_label_issues(model).row
@@ -114,7 +114,7 @@ def _list_rows(
 
 
 def _name_targets(model: Any, targets: NDArray[Any]) -> list[Any]:
-    return simplify_all(model.classes_[targets] if hasattr(model, "classes_") else targets)
+    return simplify_all(decode_targets(model, targets))
 
 
 def _count_difficulties(model: Any, judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:

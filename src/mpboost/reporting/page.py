@@ -3,16 +3,14 @@
 import html
 import json
 import os
-import secrets
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import Interval, validate_params
-
+from mpboost._compat import Interval, validate_params
+from mpboost._files import write_whole
 from mpboost.reporting.rendering import render
 from mpboost.reporting.summary import summarise
 
@@ -138,40 +136,12 @@ class Report:
         force : bool, default=False
             Whether a file that is there already may be replaced; if not, there is a FileExistsError.
         """
-        write_whole(os.fspath(path), self.html().encode(), force=force)
+        page = self.html().encode()
+        with write_whole(path, force=force) as temporary:
+            temporary.write_bytes(page)
 
     def _repr_html_(self) -> str:
         # A page of its own, for its styles must not touch the notebook's; scripts may run in it, but not reach out.
         page = html.escape(self.html(), quote=True)
         style = "width:100%;height:720px;border:1px solid rgba(128,128,128,.35);border-radius:8px"
         return f'<iframe sandbox="allow-scripts" style="{style}" title="Report" srcdoc="{page}"></iframe>'
-
-
-def write_whole(path: str, data: bytes, *, force: bool) -> None:
-    """Write a file beside its place and move it there when it is complete; never over another unless asked to."""
-    if not force and os.path.lexists(path):
-        raise FileExistsError(f"{path} is there already: force=True replaces it.")
-    path = os.path.realpath(path)  # a link stays one
-    temporary = os.path.join(os.path.dirname(path), f".mpboost-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if force:
-            os.replace(temporary, path)
-        else:
-            _move_new(temporary, path)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-
-
-def _move_new(temporary: str, path: str) -> None:
-    """Move a file to a place that is free, even if somebody takes it at this moment."""
-    try:
-        os.link(temporary, path)  # unlike a renaming it never replaces
-    except FileExistsError as error:
-        raise FileExistsError(f"{path} is there already: force=True replaces it.") from error
-    except OSError:  # a file system without links
-        os.replace(temporary, path)

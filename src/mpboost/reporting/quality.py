@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.reporting.judgement import Judgement, find_probabilities
+from mpboost.inspection.judgement import Judgement, compute_probabilities
+from mpboost.inspection.probability_bins import bin_probabilities
 from mpboost.reporting.plain import simplify, simplify_all
-from mpboost.reporting.scores import find_share_interval
 
+#: Probabilities that are looked at, at most: calibration needs no more.
+MAX_PROBABILITIES = 2_000_000
 #: Bins of probabilities, of predictions, and of residuals.
 N_BINS, N_GROUPS, N_RESIDUALS = 10, 10, 31
 #: Classes whose confusions are shown as a matrix, and pairs of classes that are listed.
@@ -22,16 +24,13 @@ def summarise_calibration(model: Any, judgement: Judgement) -> dict[str, Any]:
 
     Of two classes these are the probabilities of the second one, of more those of the class that wins.
     """
-    places, probabilities = find_probabilities(model, judgement)
+    places, probabilities = compute_probabilities(model, judgement, MAX_PROBABILITIES)
     given, predicted, rows = judgement.given[places], judgement.predicted[places], np.arange(len(places))
     is_binary = len(model.classes_) == 2
     stated = probabilities[:, 1] if is_binary else probabilities[rows, predicted]
     is_true = given == 1 if is_binary else given == predicted
-    bins = np.minimum((stated * N_BINS).astype(int), N_BINS - 1)
-    counts, sums, hits = (np.bincount(bins, weights, N_BINS) for weights in (None, stated, is_true))
-    used = np.flatnonzero(counts)
-    low, high = find_share_interval(hits[used], counts[used])
-    gaps = np.abs(hits[used] - sums[used]) / counts[used]
+    bins = bin_probabilities(stated, is_true, N_BINS)
+    used = bins.counts > 0
     own = np.clip(probabilities[rows, given], 1e-15, 1.0)
     squares = (probabilities**2).sum(axis=1) - 2 * own + 1
     return {
@@ -39,12 +38,12 @@ def summarise_calibration(model: Any, judgement: Judgement) -> dict[str, Any]:
         "bins": [
             {"stated": s, "seen": o, "low": a, "high": b, "count": int(n)}
             for s, o, a, b, n in zip(
-                *(simplify_all(v, 4) for v in (sums[used] / counts[used], hits[used] / counts[used], low, high)),
-                counts[used],
+                *(simplify_all(v[used], 4) for v in (bins.means, bins.shares, bins.low, bins.high)),
+                bins.counts[used],
                 strict=True,
             )
         ],
-        "error": float((gaps * counts[used]).sum() / counts.sum()),
+        "error": bins.error,
         "log_loss": float(-np.log(own).mean()),
         "brier": float(squares.mean() / (2 if is_binary else 1)),
         "n_rows": len(places),

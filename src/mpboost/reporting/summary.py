@@ -6,12 +6,11 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from mpboost.estimators.base import MinipatchBooster
+from mpboost.inspection.checks import check_image_shape, check_model
+from mpboost.inspection.judgement import decode_targets, judge
 from mpboost.reporting.advice import advise
 from mpboost.reporting.features import summarise_features
-from mpboost.reporting.judgement import judge
 from mpboost.reporting.observations import make_namer, summarise_observations
 from mpboost.reporting.plain import simplify, simplify_all
 from mpboost.reporting.quality import summarise_calibration, summarise_confusion, summarise_residuals
@@ -34,12 +33,12 @@ def summarise(
     n_observations: int,
 ) -> dict[str, Any]:
     """Summarise a model and the data that it was trained on."""
-    _check_model(model)
+    check_model(model)
     table = TrainingTable(X)
     _check_data(model, table, y)
-    shape = None if image_shape is None else _check_shape(image_shape, table.n_features)
+    shape = None if image_shape is None else check_image_shape(image_shape, table.n_features)
     names = _name_features(model, shape)
-    facts, judgement = table.find_facts(), judge(model)
+    facts, judgement = table.collect_facts(), judge(model)
     is_classifier = hasattr(model, "classes_")
     summary: dict[str, Any] = {
         "title": title if title is not None else type(model).__name__,
@@ -59,15 +58,6 @@ def summarise(
     return summary
 
 
-def _check_model(model: Any) -> None:
-    if not isinstance(model, MinipatchBooster):
-        raise TypeError(
-            f"A report is about a model of mpboost, not about {type(model).__name__}; of a pipeline or a search, pass "
-            "the model inside, and X as it sees it."
-        )
-    check_is_fitted(model)
-
-
 def _check_data(model: Any, table: TrainingTable, y: Any) -> None:
     """Refuse data that the model was not trained on, as far as it can tell."""
     n_rows = len(model.observation_probabilities_)
@@ -78,7 +68,7 @@ def _check_data(model: Any, table: TrainingTable, y: Any) -> None:
     for name, count in (("X", table.n_rows), ("y", len(targets))):
         if count != n_rows:
             raise ValueError(f"{name} has {count} rows, but the model was trained on {n_rows}: {advice}.")
-    known = model.classes_[model._targets] if hasattr(model, "classes_") else model._targets
+    known = decode_targets(model, model._targets)
     differs = np.asarray(known != targets) & (model.observation_probabilities_ > 0)
     if differs.any():
         row = int(np.flatnonzero(np.broadcast_to(differs, n_rows))[0])
@@ -94,13 +84,6 @@ def _read_targets(y: Any) -> NDArray[Any]:
         column = column[:, 0]
     array = column.to_numpy() if isinstance(column, nw.Series) else np.asarray(y)
     return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
-
-
-def _check_shape(image_shape: Sequence[int], n_features: int) -> tuple[int, int]:
-    shape = tuple(image_shape)
-    if len(shape) != 2 or min(shape) < 1 or shape[0] * shape[1] != n_features:
-        raise ValueError(f"image_shape={shape} must be two numbers whose product is the {n_features} features.")
-    return int(shape[0]), int(shape[1])
 
 
 def _name_features(model: Any, shape: tuple[int, int] | None) -> list[str]:

@@ -86,8 +86,8 @@ class TrainingTable:
         low, high = (np.nanmin(pixels), np.nanmax(pixels)) if np.isfinite(pixels).any() else (0.0, 1.0)
         return ((pixels - low) / ((high - low) or 1.0)).reshape(-1, *shape)
 
-    def find_facts(self) -> ColumnFacts:
-        """Find what columns hold."""
+    def collect_facts(self) -> ColumnFacts:
+        """Count missing values, and tell which columns are constant."""
         if self._is_frame:
             facts = [_look_at(column) for column in self._table.iter_columns()]
         elif sparse.issparse(self._table):

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.tasks.losses import Floats, Loss, Position, Singles, Step, ValueLoss, predict_values
-from mpboost.tasks.numbers import find_r2
+from mpboost._arrays import Floats, Singles
+from mpboost.outputs.statistics import compute_r2
+from mpboost.tasks.losses import Loss, Position, Step, ValueLoss, predict_values
 
 
 class CustomLoss(Loss):
@@ -45,13 +46,13 @@ class CustomLoss(Loss):
         derivatives = self._custom.gradient_hessian(_recode(self.labels), raw)
         if not isinstance(derivatives, tuple | list) or len(derivatives) != 2:
             raise ValueError(f"gradient_hessian of {self._custom!r} must give a pair of arrays.")
-        now.gradients[...] = self._weigh("gradients", derivatives[0], raw.shape, weights)
-        now.hessians[...] = self._weigh("hessians", derivatives[1], raw.shape, weights)
+        now.gradients[...] = self._check_derivatives("gradients", derivatives[0], raw.shape, weights)
+        now.hessians[...] = self._check_derivatives("hessians", derivatives[1], raw.shape, weights)
         if (now.hessians < 0).any():
             raise ValueError(f"The hessians of {self._custom!r} must not be negative; give an upper bound instead.")
-        return self.find_score(raw, self.labels, weights)
+        return self.compute_score(raw, self.labels, weights)
 
-    def _weigh(self, what: str, given: Any, shape: tuple[int, ...], weights: Floats | None) -> Singles:
+    def _check_derivatives(self, what: str, given: Any, shape: tuple[int, ...], weights: Floats | None) -> Singles:
         """Check numbers that the user gives, and multiply them by weights."""
         numbers = np.asarray(given, dtype=np.float64)
         if numbers.shape != shape:
@@ -66,18 +67,18 @@ class CustomLoss(Loss):
         """Give the score that ``move`` found."""
         return quality
 
-    def find_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Score as the package's own losses do."""
         if isinstance(self._like, ValueLoss):
             with np.errstate(over="ignore"):
-                return find_r2(predict_values(self._custom, raw), labels, weights)
-        return self._like.find_score(raw, labels, weights)
+                return compute_r2(predict_values(self._custom, raw), labels, weights)
+        return self._like.compute_score(raw, labels, weights)
 
-    def find_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
+    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         """Give the user's loss, or that of the package."""
         if not hasattr(self._custom, "loss"):
             is_value = isinstance(self._like, ValueLoss)
-            return self._like.find_losses(predict_values(self._custom, raw) if is_value else raw, labels)
+            return self._like.compute_losses(predict_values(self._custom, raw) if is_value else raw, labels)
         losses = np.asarray(self._custom.loss(_recode(labels), raw), dtype=np.float64)
         if losses.shape != (len(raw),) or not np.isfinite(losses).all():
             raise ValueError(f"The loss of {self._custom!r} must be a finite number for each of {len(raw)} rows.")

@@ -4,7 +4,7 @@ The engine works in units of its own, in single precision. What users see, raw p
 times that; trees are kept in the users' units.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, softmax, xlogy
 
 from mpboost import _native
-from mpboost.tasks.numbers import find_median, find_quantile, find_r2
+from mpboost._arrays import Floats, Singles
+from mpboost.outputs.statistics import compute_mean, compute_median, compute_quantile, compute_r2
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 ValueLossName = Literal["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"]
 
 #: Names of losses of numbers in the engine.
@@ -57,7 +56,7 @@ class Position:
     hessians: Singles
 
 
-class Loss:
+class Loss(ABC):
     """A loss on the rows to learn from.
 
     Parameters
@@ -100,8 +99,8 @@ class Loss:
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
         """Take a step, if there is any; refresh the derivatives; sum up the quality."""
 
-    def find_total(self, weights: Singles | None) -> float:
-        """Find what the quality is a share of: once for all, since weights stay the same."""
+    def compute_total(self, weights: Singles | None) -> float:
+        """Compute what the quality is a share of: once for all, since weights stay the same."""
         return _total(weights, self.labels)
 
     def score_training(self, quality: float, total: float) -> float:
@@ -109,17 +108,17 @@ class Loss:
         return quality / total
 
     def fit_leaves(self, sums: Floats, l2: float) -> Floats:
-        """Find the values of leaves from sums of derivatives of shape (n_leaves, n_outputs, 2): Newton steps."""
+        """Compute the values of leaves from sums of derivatives of shape (n_leaves, n_outputs, 2): Newton steps."""
         hessians = sums[..., 1] + l2
         return np.asarray(np.divide(-sums[..., 0], hessians, out=np.zeros(hessians.shape), where=hessians > 0))
 
     @abstractmethod
-    def find_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Score raw predictions in the users' units: accuracy or R^2."""
 
     @abstractmethod
-    def find_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Find the loss of each row at raw predictions in the users' units."""
+    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
+        """Compute the loss of each row at raw predictions in the users' units."""
 
 
 class BinaryLogLoss(Loss):
@@ -134,11 +133,11 @@ class BinaryLogLoss(Loss):
         """Take a step; sum up the weights of rows that are right."""
         return _native.step_log_loss(*_list_arguments(now, step, self.labels, threads))
 
-    def find_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Give the accuracy."""
-        return find_mean((raw >= 0) == (labels > 0), weights)
+        return compute_mean((raw >= 0) == (labels > 0), weights)
 
-    def find_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
+    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         """Give the log loss."""
         return np.logaddexp(0.0, -labels * raw)
 
@@ -160,11 +159,11 @@ class SoftmaxLoss(Loss):
         """Give Newton steps of each class by itself, shortened, since all classes move at once."""
         return super().fit_leaves(sums, l2) * (1.0 - 1.0 / self.n_outputs)
 
-    def find_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Give the accuracy."""
-        return find_mean(raw.argmax(axis=1) == labels, weights)
+        return compute_mean(raw.argmax(axis=1) == labels, weights)
 
-    def find_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
+    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         """Give the log loss."""
         return np.asarray(-log_softmax(raw, axis=1)[np.arange(len(raw)), labels])
 
@@ -196,8 +195,8 @@ class ValueLoss(Loss):
             self.unit = mean if name == "poisson" else 1.0
             super().__init__(_to_singles(values / mean))
         else:
-            self.offset = self._find_centre(values, weights)
-            spread = self._find_spread(np.abs(values - self.offset), weights) if np.ptp(values) else 0.0
+            self.offset = self._compute_centre(values, weights)
+            spread = self._compute_spread(np.abs(values - self.offset), weights) if np.ptp(values) else 0.0
             # A power of two costs no bits; and last bits of sums, which depend on the scale of weights, are of no use.
             self.scale = max(2.0 ** np.rint(np.log2(spread)), np.finfo(np.float64).tiny) if spread else 1.0
             if name == "squared_error":
@@ -205,29 +204,29 @@ class ValueLoss(Loss):
             self.unit = self.scale**2 if name in ("squared_error", "huber") else self.scale
             super().__init__(_to_singles((values - self.offset) / self.scale))
             if name == "huber":
-                self._parameter = float(find_quantile(np.abs(self.labels), weights, alpha)) or 1.0
+                self._parameter = float(compute_quantile(np.abs(self.labels), weights, alpha)) or 1.0
         if name in ("absolute_error", "quantile"):
             self.leaf_quantile = 0.5 if name == "absolute_error" else alpha
 
-    def _find_spread(self, distances: Floats, weights: Floats | None) -> float:
-        """Find the mean or, where outliers must not matter, the median of distances from the centre."""
+    def _compute_spread(self, distances: Floats, weights: Floats | None) -> float:
+        """Compute the mean or, where outliers must not matter, the median of distances from the centre."""
         mean = float(np.average(distances, weights=weights))
-        return mean if self.name == "squared_error" else find_median(distances, weights) or mean
+        return mean if self.name == "squared_error" else compute_median(distances, weights) or mean
 
-    def _find_centre(self, values: Floats, weights: Floats | None) -> float:
+    def _compute_centre(self, values: Floats, weights: Floats | None) -> float:
         if self.name == "squared_error":
             return float(np.average(values, weights=weights))
         if self.name == "quantile":
-            return float(find_quantile(values, weights, self._parameter))
-        return float(find_median(values, weights))
+            return float(compute_quantile(values, weights, self._parameter))
+        return float(compute_median(values, weights))
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
         """Take a step; sum up squared errors."""
         arguments = _list_arguments(now, step, self.labels, threads)
         return _native.step_values(VALUE_LOSSES[self.name], self._parameter, *arguments)
 
-    def find_total(self, weights: Singles | None) -> float:
-        """Find the sum of squared distances from the mean."""
+    def compute_total(self, weights: Singles | None) -> float:
+        """Compute the sum of squared distances from the mean."""
         values = self.labels.astype(np.float64)
         mean = np.average(values, weights=weights)
         return float(np.average((values - mean) ** 2, weights=weights)) * _total(weights, values)
@@ -248,16 +247,16 @@ class ValueLoss(Loss):
                 return super().fit_leaves(sums, l2)
         return np.clip(np.nan_to_num(values), -10.0, 10.0)
 
-    def find_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Give R^2."""
         with np.errstate(over="ignore"):  # infinity is right: steps may have been far too long
-            return find_r2(self.predict(raw), labels, weights)
+            return compute_r2(self.predict(raw), labels, weights)
 
     def predict(self, raw: Floats) -> Floats:
         """Turn raw predictions into predictions."""
         return predict_values(self.name, raw)
 
-    def find_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
+    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         """Give the loss of each row, up to a constant for the row, in the engine's units."""
         if self.is_log:
             predictions = self.predict(raw)
@@ -325,21 +324,14 @@ def predict_shares(loss: Any, raw: Floats) -> Floats:
     return np.stack([1.0 - shares, shares], axis=1) if shares.ndim == 1 else shares
 
 
-def find_mean(values: NDArray[Any], weights: Floats | None) -> float:
-    """Find the mean, with weights if there are any.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_mean(np.array([1.0, 3.0]), None), find_mean(np.array([1.0, 3.0]), np.array([1.0, 0.0]))
-    (2.0, 1.0)
-    """
-    return float(values.mean()) if weights is None else float((values * weights).sum() / weights.sum())
-
-
-def _list_arguments(now: Position, step: Step | None, labels: NDArray[Any], threads: _native.Threads) -> Any:
+def _list_arguments(
+    now: Position, step: Step | None, labels: NDArray[Any], threads: _native.Threads
+) -> tuple[
+    Singles, NDArray[np.uint16] | None, Singles | None, NDArray[Any], Singles | None, Singles, Singles, _native.Threads
+]:
     """List arrays as the engine wants them."""
-    return now.raw, *(step or (None, None)), labels, now.weights, now.gradients, now.hessians, threads
+    leaves, values = step or (None, None)
+    return now.raw, leaves, values, labels, now.weights, now.gradients, now.hessians, threads
 
 
 def _to_singles(values: Floats) -> Singles:

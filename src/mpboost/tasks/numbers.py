@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.outputs.kinds import Outputs, Values
-from mpboost.tasks.two_classes import State, StopsByScore
+from mpboost._arrays import Floats, Positions
+from mpboost.outputs.kinds import Values
+from mpboost.outputs.statistics import compute_median, compute_r2
+from mpboost.sampling.questions import Labels
+from mpboost.tasks.contract import StopsByScore, TaskState
 
 ResidualWeighting = Literal["linear", "square", "exponential", "threshold"]
 
@@ -15,7 +18,7 @@ ResidualWeighting = Literal["linear", "square", "exponential", "threshold"]
 MAX_RESIDUAL = 3.0
 
 
-def weigh_residuals(weighting: ResidualWeighting, residuals: NDArray[np.float64]) -> NDArray[np.float64]:
+def weigh_residuals(weighting: ResidualWeighting, residuals: Floats) -> Floats:
     """Weigh rows by the size of their residuals, as multiples of its median.
 
     "linear", "square" and "exponential" are the losses of AdaBoost.R2, soft weights that grow with the residual up to
@@ -65,17 +68,17 @@ class ValueTask(StopsByScore):
 
     def __init__(
         self,
-        labels: NDArray[np.float64],
+        labels: Floats,
         *,
         weighting: ResidualWeighting,
         exploration: float,
         adaptive: bool,
-        sample_weights: NDArray[np.float64] | None = None,
+        sample_weights: Floats | None = None,
     ):
         n_samples = len(labels)
         self.labels = labels
         self.sample_weights = sample_weights
-        self.outputs: Outputs = Values()
+        self.outputs = Values()
         self.sums = np.zeros(n_samples)
         self.oop_sums = np.zeros(n_samples)
         self.oop_counts = np.zeros(n_samples, dtype=np.int32)
@@ -90,7 +93,7 @@ class ValueTask(StopsByScore):
         self._n_learners = np.zeros(1, dtype=np.int64)
 
     @property
-    def state(self) -> State:
+    def state(self) -> TaskState:
         """Views of the sums, and the number of learners."""
         return {
             "sums": self.sums,
@@ -99,15 +102,11 @@ class ValueTask(StopsByScore):
             "n_learners": self._n_learners,
         }
 
-    def pose(self, iteration: int, threads: _native.Threads) -> NDArray[np.float64]:
-        """Give the numbers."""
-        return self.labels
+    def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.float64]:
+        """Give the numbers; something can be learned from any of them."""
+        return Labels(self.labels, self.log_weights, self.sample_weights, are_classes=False)
 
-    def complete(self, rows: NDArray[np.int64], iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
-        """Leave the rows as they are: something can be learned from any."""
-        return rows
-
-    def update(self, outputs: NDArray[np.float64], rows: NDArray[np.int64], threads: _native.Threads) -> None:
+    def update(self, outputs: Floats, rows: Positions, threads: _native.Threads) -> None:
         """Add a learner's predictions, given the rows that it was trained on; refresh weights and scores."""
         self._n_learners += 1
         self.sums += outputs
@@ -118,16 +117,17 @@ class ValueTask(StopsByScore):
         self.oop_counts[rows] -= 1
         self.train_score = self.score(self.sums, int(self._n_learners[0]), self.labels, self.sample_weights)
         oop = self.predict_oop(self.state, unseen=self._mean)  # no learner, no knowledge
-        self.oop_score = find_r2(oop, self.labels, self.sample_weights)
+        self.oop_score = compute_r2(oop, self.labels, self.sample_weights)
         if self._adaptive:
-            self.log_weights[:] = self.weigh(self.state)
+            self.log_weights[:] = self.compute_log_weights(self.state)
 
-    def weigh(self, state: State) -> NDArray[np.float64]:
-        """Give the logarithms of the weights that the rows have in some state."""
+    def compute_log_weights(self, state: TaskState) -> Floats:
+        """Compute the logarithms of the weights that the rows had in some state."""
         if not self._adaptive:
             return self.log_weights.copy()
         residuals = np.abs(self.labels - state["sums"] / state["n_learners"])
-        scale = find_median(residuals, self.sample_weights) or np.average(residuals, weights=self.sample_weights) or 1.0
+        scale = compute_median(residuals, self.sample_weights)
+        scale = scale or np.average(residuals, weights=self.sample_weights) or 1.0
         with np.errstate(over="ignore"):  # infinity is right: it is cut off
             weights = weigh_residuals(self._weighting, residuals / scale)
         mean = np.average(weights, weights=self.sample_weights) or 1.0
@@ -135,64 +135,16 @@ class ValueTask(StopsByScore):
         log_weights = np.log((1.0 - self._exploration) * weights / mean + floor)
         return log_weights if self._log_sample_weights is None else log_weights + self._log_sample_weights
 
-    def predict_oop(self, state: State, unseen: float = np.nan) -> NDArray[np.float64]:
+    def predict_oop(self, state: TaskState, unseen: float = np.nan) -> Floats:
         """Give the mean of the learners that never saw the row, or something else where there are none."""
         predictions = np.full(len(self.labels), unseen)
         np.divide(state["oop_sums"], state["oop_counts"], out=predictions, where=state["oop_counts"] > 0)
         return predictions
 
-    def score(
-        self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: NDArray[np.float64] | None
-    ) -> float:
+    def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
+        """Count the learners that never saw the row."""
+        return state["oop_counts"].copy()
+
+    def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
         """Give the R^2 on other rows."""
-        return find_r2(totals / n_learners, labels, weights)
-
-
-def find_r2(
-    predictions: NDArray[np.float64], labels: NDArray[np.float64], weights: NDArray[np.float64] | None = None
-) -> float:
-    """Compute R^2; where all labels are the same, 1 if the predictions are right and 0 if not.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_r2(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0]))
-    0.5
-    """
-    if labels.min() == labels.max():  # the mean of equal numbers may be another one, by rounding
-        return float(np.allclose(predictions, labels, rtol=1e-9, atol=0.0))
-    # Sums of products, not dot products: these may depend on the number of threads.
-    missed = np.average((labels - predictions) ** 2, weights=weights)
-    spread = np.average((labels - np.average(labels, weights=weights)) ** 2, weights=weights)
-    if spread == 0:
-        return float(missed == 0)
-    return 1.0 - float(missed) / float(spread)  # of NumPy the quotient would warn where it is infinite
-
-
-def find_median(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> float:
-    """Find the median; with weights, the lowest value that half of the weight does not exceed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> find_median(np.array([3.0, 1.0, 2.0])), find_median(np.array([3.0, 1.0]), np.array([1.0, 3.0]))
-    (2.0, 1.0)
-    """
-    return float(np.median(values)) if weights is None else find_quantile(values, weights, 0.5)
-
-
-def find_quantile(values: NDArray[np.float64], weights: NDArray[np.float64] | None, share: float) -> float:
-    """Find the lowest value that a share of the weight does not exceed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values = np.array([3.0, 1.0])
-    >>> find_quantile(values, None, 0.5), find_quantile(values, np.array([3.0, 1.0]), 0.5)
-    (1.0, 3.0)
-    """
-    if weights is None:
-        return float(np.quantile(values, share, method="inverted_cdf"))
-    order = np.argsort(values, kind="stable")
-    sums = np.cumsum(weights[order])
-    return float(values[order[np.searchsorted(sums, share * sums[-1])]])
+        return compute_r2(totals / n_learners, labels, weights)

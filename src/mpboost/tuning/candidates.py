@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 
-from mpboost.estimators.assembly import FREE_PARAMETERS
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.settings import FREE_PARAMETERS
 
 #: How many candidates are drawn from distributions if nobody says: rungs of 27, 9 and 3.
 N_DRAWN = 27

@@ -1,4 +1,4 @@
-"""Successive halving: candidates race over iterations, and the worst of them fall out at each rung."""
+"""Successive halving: candidates compete over iterations, and the worst of them fall out at each rung."""
 
 import math
 import time
@@ -6,26 +6,23 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
-from mpboost.boosting.callbacks import Bar, Callback
-from mpboost.boosting.interrupts import INTERRUPTED
+from mpboost.boosting.callbacks import Callback
+from mpboost.boosting.progress import Bar
+from mpboost.boosting.run import BoostingRun
+from mpboost.boosting.stop_reasons import StopReason
 
-if TYPE_CHECKING:
-    from mpboost.boosting.loop import BoostingRun
-
-#: A score is averaged with so many on either side of it: one lucky iteration must not win a race.
+#: A score is averaged with so many on either side of it: one lucky iteration must not win a tournament.
 NEIGHBOURS = 5
-
-TIME_LIMIT = "time_limit reached"
 
 
 @dataclass
 class Candidate:
-    """Parameters in the race, and the model that is being trained with them.
+    """Parameters in the tournament, and the model that is being trained with them.
 
     Attributes
     ----------
@@ -56,7 +53,7 @@ class Candidate:
 
     @property
     def place(self) -> tuple[bool, float, float, int]:
-        """What ranks candidates: those still in the race by score, the others by how far they came."""
+        """What ranks candidates: those still in the tournament by score, the others by how far they came."""
         is_running, failed = self.model is not None, math.isnan(self.score)
         return is_running, -1 if failed else 0 if is_running else self.rung, self.sortable_score, -self.index
 
@@ -65,7 +62,7 @@ class Candidate:
         """The score, NaN being the worst."""
         return -math.inf if math.isnan(self.score) else self.score
 
-    def go_on(self, fit: Callable[[Any], Any], rung_end: Callback, time_limit: float | None) -> None:
+    def go_on(self, fit: Callable[[Any], Any], rung_end: "RungEnd", time_limit: float | None) -> None:
         """Train until a rung ends, or all is done; the parameters are then as they were."""
         model = self.model
         model._validate_params()
@@ -88,7 +85,7 @@ class Candidate:
             model.set_params(**own)
             self.fit_time += time.monotonic() - start
         self.n_iterations = model.n_iter_
-        self.has_ended = model.stop_reason_ != RungEnd.REASON
+        self.has_ended = not rung_end.ended_fit
         self.score = smooth_score(model)
         if math.isnan(self.score):
             raise ValueError(f"There is no out-of-patch score to choose by. {model._oop_advice}")
@@ -96,14 +93,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Rung:
-    """A part of the race.
+    """A part of the tournament.
 
     Attributes
     ----------
     number : int
         Counted from 1.
     n_candidates, n_survivors : int
-        How many enter it, and how many stay in the race.
+        How many enter it, and how many stay in the tournament.
     oop_votes : float
         When it ends for a candidate: after so many out-of-patch votes for the average row.
     work : float
@@ -143,46 +140,56 @@ class RungEnd(Callback):
     them, which end at 75 %. After as many out-of-patch votes it is 83 % against 69 %.
     """
 
-    REASON = "stopped by RungEnd"
-
     def __init__(self, candidate: Candidate, rung: Rung, report: Callable[[float], None]):
         self._candidate, self._rung, self._report = candidate, rung, report
         self._first_votes, self._first_iteration = candidate.oop_votes, candidate.n_iterations
+        self._is_over = False
+        self.fit_reason: StopReason | None = None
 
-    def on_iteration_end(self, run: "BoostingRun") -> bool | None:
+    @property
+    def ended_fit(self) -> bool:
+        """Whether the end of the rung is what ended the fit."""
+        return self._is_over and self.fit_reason is StopReason.CALLBACK
+
+    def on_iteration_end(self, run: BoostingRun) -> bool | None:
         """Count; tell how far the candidate is in this rung."""
         candidate, goal = self._candidate, self._rung.oop_votes
-        judged = run.task.count_judgements(run.rows)
+        judged = run.parts.task.count_judgements(run.rows)
         candidate.oop_votes += judged
         if math.isinf(goal):
             self._report((run.iteration - self._first_iteration) / (run.n_estimators - self._first_iteration))
         else:
             self._report((candidate.oop_votes - self._first_votes) / (goal - self._first_votes))
-        return judged == 0 or candidate.oop_votes >= goal
+        self._is_over = run.stop_reason is None and (judged == 0 or candidate.oop_votes >= goal)
+        return self._is_over
+
+    def on_fit_end(self, run: BoostingRun) -> None:
+        """Note why the fit ended."""
+        self.fit_reason = run.stop_reason
 
 
 class SearchBar(Bar):
     """A bar over all rungs, with the candidate at hand and the best score so far."""
 
     @contextmanager
-    def watch(self, race: "Race") -> Iterator[None]:
-        """Show the bar while a race is on."""
-        self._open(race.work, shows_count=False)
-        self.move(race)
+    def watch(self, tournament: "Tournament") -> Iterator[None]:
+        """Show the bar while a tournament is on."""
+        self._open(tournament.work, shows_count=False)
+        self.move(tournament)
         try:
             yield
         finally:
             if self._progress is not None:
                 with self._closing():
-                    self._show(race.work_done, race.describe())
+                    self._show(tournament.work_done, tournament.describe())
 
-    def move(self, race: "Race") -> None:
+    def move(self, tournament: "Tournament") -> None:
         """Move the bar now and then."""
         if self._is_due:
-            self._show(race.work_done, race.describe())
+            self._show(tournament.work_done, tournament.describe())
 
 
-class Race:
+class Tournament:
     """Candidates on their way through the rungs.
 
     Parameters
@@ -192,7 +199,7 @@ class Race:
     rungs : list of Rung
         See ``plan_rungs``.
     error_score : "raise" or float
-        Whether a candidate whose fit fails ends the race; else it is out of it.
+        Whether a candidate whose fit fails ends the tournament; else it is out of it.
     time_limit : float or None
         Seconds from now on.
     bar : SearchBar or None
@@ -200,8 +207,8 @@ class Race:
 
     Attributes
     ----------
-    stop_reason : str
-        Why the race ended before its end; empty if it did not.
+    stop_reason : StopReason or None
+        Why the tournament ended before its end; None if it did not.
     where : str
         The rung and the candidate at hand, in words.
     """
@@ -217,12 +224,12 @@ class Race:
     ):
         self.candidates, self._rungs, self._error_score, self._bar = candidates, rungs, error_score, bar
         self._deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        self.stop_reason = ""
+        self.stop_reason: StopReason | None = None
         self.work, self.work_done = sum(rung.n_candidates * rung.work for rung in rungs), 0.0
         self.where = f"{len(candidates)} candidates"
 
     def run(self, fit: Callable[[Any], Any]) -> Candidate:
-        """Go through all rungs; give the winner, or whoever leads when time or an interrupt ends the race."""
+        """Go through all rungs; give the winner, or whoever leads when time or an interrupt ends the tournament."""
         try:
             for rung in self._rungs:
                 self._run_rung(rung, fit)
@@ -231,21 +238,21 @@ class Race:
         except KeyboardInterrupt:  # one that no fit could turn into its own end
             if self.leader is None:
                 raise
-            self.stop_reason = INTERRUPTED
+            self.stop_reason = StopReason.INTERRUPTED
         winner = self.leader
         assert winner is not None
         if not winner.has_ended:
-            winner.model.stop_reason_ = self.stop_reason
+            winner.model.stop_reason_ = "" if self.stop_reason is None else self.stop_reason.describe()
         return winner
 
     @property
     def leader(self) -> Candidate | None:
-        """Who has the best score of those still in the race; None before the first score."""
+        """Who has the best score of those still in the tournament; None before the first score."""
         first = max(self.candidates, key=lambda candidate: candidate.place)
         return None if first.model is None or math.isnan(first.score) else first
 
     def describe(self) -> str:
-        """Tell how the race stands."""
+        """Tell how the tournament stands."""
         best = f"best {self.leader.score:.4f}" if self.leader else ""
         return ", ".join(part for part in (self.where, best) if part)
 
@@ -255,7 +262,7 @@ class Race:
         work_done = self.work_done
         for n_done, candidate in enumerate(entrants):
             if self._is_late and self.leader is not None:
-                self.stop_reason = TIME_LIMIT
+                self.stop_reason = StopReason.TIME_LIMIT
                 return
             self.where = f"rung {rung.number}/{len(self._rungs)}, candidate {n_done + 1}/{len(entrants)}"
             self._advance(candidate, rung, fit)
@@ -284,12 +291,13 @@ class Race:
 
         remaining = None if math.isinf(self._deadline) else self._deadline - time.monotonic()
         try:
-            candidate.go_on(fit, RungEnd(candidate, rung, report), remaining)
+            rung_end = RungEnd(candidate, rung, report)
+            candidate.go_on(fit, rung_end, remaining)
         except Exception as error:
             self._fail(candidate, error)
         else:
-            reason = candidate.model.stop_reason_
-            if reason == INTERRUPTED or (reason == TIME_LIMIT and self._is_late):
+            reason = rung_end.fit_reason
+            if reason is StopReason.INTERRUPTED or (reason is StopReason.TIME_LIMIT and self._is_late):
                 self.stop_reason = reason
 
     def _fail(self, candidate: Candidate, error: Exception) -> None:

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mpboost.boosting.interrupts import INTERRUPTED
+from mpboost._compat import HasMethods, Interval, StrOptions, fit_context
+from mpboost.boosting.stop_reasons import StopReason
 from mpboost.tuning.candidates import check_choices, check_tunable, list_choices
-from mpboost.tuning.halving import Candidate, Race, SearchBar, plan_rungs, tabulate
+from mpboost.tuning.halving import Candidate, SearchBar, Tournament, plan_rungs, tabulate
 
 
 def _best_has(name: str) -> Callable[["OOPSearch"], bool]:
@@ -41,11 +41,11 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
     A rung gives each candidate as many out-of-patch votes per row, hence more iterations to one with larger
     minipatches: after equal iterations it would look worse than it is. Its score is the out-of-patch score of its model
     as it stands, averaged with its neighbours on the curve. A candidate whose own stopping rule has ended it stays in
-    the race with the score that it has. At ties the first one wins. ``X_val``, if given to fit, is for stopping: the
-    search goes by the out-of-patch score even then.
+    the tournament with the score that it has. At ties the first one wins. ``X_val``, if given to fit, is for stopping:
+    the search goes by the out-of-patch score even then.
 
-    Each candidate in the race holds its own binned data, a byte for each value of X, and lets go of it as soon as it
-    has lost: held together are the survivors of the first rung, one in ``factor``, and the candidate at hand.
+    Each candidate in the tournament holds its own binned data, a byte for each value of X, and lets go of it as soon
+    as it has lost: held together are the survivors of the first rung, one in ``factor``, and the candidate at hand.
     Candidates are fitted one after the other, each with the ``n_jobs`` of the estimator.
 
     Parameters
@@ -58,7 +58,7 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
     n_candidates : int, default=None
         How many to draw. None tries all combinations of lists, and draws 27 where there are distributions.
     factor : int, default=3
-        One candidate in so many stays in the race after a rung, and the next rung is longer by this factor.
+        One candidate in so many stays in the tournament after a rung, and the next rung is longer by this factor.
     min_iterations : int, default=30
         Iterations of a candidate in the first rung. An iteration counts by the share of rows that its minipatch leaves
         out: minipatches of half the rows run twice as many.
@@ -144,7 +144,7 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> Self:
         """Find the best parameters. Ctrl-C ends the search with the best model so far.
 
@@ -169,20 +169,20 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         candidates = self._make_candidates()
         rungs = plan_rungs(len(candidates), self.estimator.n_estimators, self.factor, self.min_iterations)
         bar = SearchBar() if self.verbose else None
-        race = Race(candidates, rungs, error_score=self.error_score, time_limit=self.time_limit, bar=bar)
+        tournament = Tournament(candidates, rungs, error_score=self.error_score, time_limit=self.time_limit, bar=bar)
 
-        with nullcontext() if bar is None else bar.watch(race):
-            winner = race.run(lambda model: model.fit(X, y, sample_weight=sample_weight, **fit_params))
+        with nullcontext() if bar is None else bar.watch(tournament):
+            winner = tournament.run(lambda model: model.fit(X, y, sample_weight=sample_weight, **fit_params))
 
         if not winner.model.warm_start:
             vars(winner.model).pop("_run", None)  # the binned data
         self.best_estimator_ = winner.model
         self.best_params_, self.best_score_, self.best_index_ = winner.params, winner.score, winner.index
         self.results_ = tabulate(candidates, self.error_score)
-        self.stop_reason_ = race.stop_reason or "all rungs done"
-        if race.stop_reason == INTERRUPTED:
+        self.stop_reason_ = "all rungs done" if tournament.stop_reason is None else tournament.stop_reason.describe()
+        if tournament.stop_reason is StopReason.INTERRUPTED:
             warnings.warn(
-                f"The search was interrupted in {race.where}; the best model so far has {winner.n_iterations} "
+                f"The search was interrupted in {tournament.where}; the best model so far has {winner.n_iterations} "
                 "iterations and can be used.",
                 RuntimeWarning,
                 stacklevel=3,

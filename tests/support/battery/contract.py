@@ -15,7 +15,11 @@ from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.utils import get_tags
 
+from mpboost import FeatureProbabilityRecorder
+
+from ..helpers import run_script
 from .checks import list_checks
 from .compare import assert_equal_bytes, assert_same_model, list_learned
 
@@ -42,7 +46,7 @@ COPIES = {
 
 
 class CheckBattery:
-    """What scikit-learn checks, and how parameters are set and shown."""
+    """What scikit-learn checks, how parameters are set and shown, and what pickles hold."""
 
     def pytest_generate_tests(self, metafunc):
         if "check" in metafunc.fixturenames:
@@ -73,8 +77,15 @@ class CheckBattery:
         with pytest.raises(ValueError, match="n_trees"):
             self.subject.make().set_params(n_trees=3)
 
+    def test_tags_tell_what_the_estimator_can_do(self):
+        tags = get_tags(self.subject.make())
+        assert tags.estimator_type == ("classifier" if self.subject.has_labels else "regressor")
+        assert tags.input_tags.allow_nan
+        assert tags.input_tags.sparse
+        assert not self.subject.has_labels or tags.classifier_tags.multi_class
+
     def test_fit_leaves_parameters_as_they_were(self):
-        model = self.subject.make(max_samples=0.2, callbacks=[])
+        model = self.subject.make(max_samples=0.2, callbacks=[FeatureProbabilityRecorder([0])])
         before = model.get_params()
         after = model.fit(*self.subject.make_data()).get_params()
         assert after.keys() == before.keys()
@@ -91,6 +102,21 @@ class CheckBattery:
         assert "37" in before
         assert "Not fitted" in before
         assert "Not fitted" not in after
+
+    def test_pickle_is_read_by_a_fresh_process(self, tmp_path):
+        X, y = self.subject.make_data()
+        model = self.subject.make().fit(X, y)
+        path = str(tmp_path / "model.joblib")
+        joblib.dump((model, X), path)
+        script = f"import joblib; model, X = joblib.load({path!r}); print(joblib.hash(model.predict(X)))"
+        assert run_script(script).strip() == joblib.hash(model.predict(X))
+
+    def test_pickle_does_not_carry_the_training_data(self):
+        X, y = self.subject.make_data(10_000)
+        X = np.tile(X, 6)
+        sizes = [len(pickle.dumps(self.subject.make(warm_start=warm).fit(X, y))) for warm in (False, True)]
+        assert sizes[1] < 1.01 * sizes[0]
+        assert sizes[0] < 60 * len(X)
 
 
 class ContractBattery:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mpboost import _native
-from mpboost.data.binned import SPLIT_DTYPE
+from mpboost.learners.splits import SPLIT_DTYPE
 
 from .naive_tree import find_votes, make_random_sets, make_random_splits, pack_sets, read_sets, read_splits
 

@@ -15,7 +15,7 @@ def sum_naively(is_right: NDArray[np.bool_], weights: NDArray[np.float64] | None
     return float(np.cumsum([np.cumsum(batch)[-1] for batch in batches])[-1])
 
 
-def find_rivals(votes: NDArray, labels: NDArray[np.uint16]) -> NDArray[np.int32]:
+def count_rival_votes(votes: NDArray, labels: NDArray[np.uint16]) -> NDArray[np.int32]:
     """Find the most votes of a class other than the row's own; 0 where there is none."""
     others = votes.astype(np.int32)
     others[np.arange(len(labels)), labels] = 0
@@ -28,9 +28,9 @@ def add_naively(state: State, supported: NDArray[np.bool_]) -> tuple[tuple[float
     out_of_patch = ~np.isin(rows, state["patch"])[:, None]
     F, G = state["votes"] + supported, state["oop_votes"] + (supported & out_of_patch)
     winners = np.argmax(F.astype(np.int64) * len(ranks) + ranks, axis=1)
-    oop_right = G[rows, labels].astype(np.int64) > find_rivals(G, labels)
+    oop_right = G[rows, labels].astype(np.int64) > count_rival_votes(G, labels)
     sums = sum_naively(winners == labels, state["sample_weights"]), sum_naively(oop_right, state["sample_weights"])
-    rivals = {"rivals": find_rivals(F, labels), "oop_rivals": find_rivals(G, labels)}
+    rivals = {"rivals": count_rival_votes(F, labels), "oop_rivals": count_rival_votes(G, labels)}
     return sums, {"votes": F, "oop_votes": G} | rivals
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost.data.binned import SPLIT_DTYPE
+from mpboost.learners.splits import SPLIT_DTYPE
 
 MISSING = 255
 

@@ -1,17 +1,17 @@
-// From numbers to codes.
+// Computes the codes of a table.
 #include <algorithm>
 #include <stdexcept>
 #include <type_traits>
 
+#include "code_lookup.hpp"
 #include "mpboost/binning.hpp"
-#include "search.hpp"
 #include "typed_table.hpp"
 
 namespace mpboost {
 namespace {
 
-// The part of the columns that a piece is coded to. It and tables are passed by value: bytes that are written to memory
-// may be those of anything that a reference points to, as far as the compiler knows.
+// The part of the columns that a piece is coded to. It and tables are passed by value: for all the compiler knows,
+// bytes that are written could be part of what a reference points to, which it would read anew each time.
 struct Place {
   BinnedColumns* columns;
   std::int64_t first_column, n_columns, stride;
@@ -20,7 +20,8 @@ struct Place {
   std::uint8_t* column(std::int64_t j) const { return codes + j * stride; }
 };
 
-// Columns are coded a few at a time so that each cache line of a row-major table is fetched once.
+// Columns are coded a few at a time so that each cache line of a row-major table, 16 numbers of 4 bytes, is fetched
+// once.
 constexpr std::int64_t tile_columns = 16;
 
 // Code rows [begin, end) of a piece.
@@ -33,21 +34,21 @@ void encode_rows(Table<T> table, const BinMapper& mapper, std::int64_t begin, st
       for (std::int64_t j = first; j < last; ++j) {
         double values[block_rows];
         for (int i = 0; i < n; ++i) values[i] = static_cast<double>(table.at(row + i, j));
-        if (find_codes(mapper.edges_of(out.first_column + j), values, n, out.column(j) + row))
+        if (look_up_codes(mapper.edges_of(out.first_column + j), values, n, out.column(j) + row))
           out.columns->set_has_missing(out.first_column + j, true);
       }
     }
   }
 }
 
-// Whether codes are the values themselves up to the last edge: the edges are 0.5, 1.5, 2.5, ...
+// Whether the edges are 0.5, 1.5, 2.5, ...: then a byte is its own code, up to the last bin.
 bool keeps_bytes(std::span<const double> edges) {
   for (std::size_t b = 0; b < edges.size(); ++b)
     if (edges[b] != static_cast<double>(b) + 0.5) return false;
   return true;
 }
 
-// Eight rows of eight bytes, each row a number, become eight columns: blocks of four, two and one change places.
+// Transpose eight rows of eight bytes, each row one number: blocks of four, two and one bytes change places.
 inline void transpose(std::uint64_t (&rows)[8]) {
   const auto swap = [&](int distance, int shift, std::uint64_t low) {
     for (int i = 0; i < 8; ++i) {
@@ -62,8 +63,8 @@ inline void transpose(std::uint64_t (&rows)[8]) {
   swap(1, 8, 0x00FF00FF00FF00FFULL);
 }
 
-// Bytes are their own codes, up to the last one of their column. The columns of a block of rows are filled by tiles of
-// eight by eight where rows are contiguous.
+// Copy bytes, which are their own codes up to the last bin of their column: by tiles of eight by eight where rows are
+// contiguous.
 void copy_bytes(Table<std::uint8_t> table, std::int64_t begin, std::int64_t end, Place out) {
   for (std::int64_t row = begin; row < end; row += block_rows) {
     const std::int64_t n = std::min(block_rows, end - row);
@@ -88,8 +89,8 @@ void copy_bytes(Table<std::uint8_t> table, std::int64_t begin, std::int64_t end,
 
 }  // namespace
 
-void BinMapper::encode(const TableView& view, BinnedColumns& columns, std::int64_t first_row,
-                       std::int64_t first_column, Threads& threads) const {
+void BinMapper::encode(const TableView& view, BinnedColumns& columns, std::int64_t first_row, std::int64_t first_column,
+                       Threads& threads) const {
   if (columns.n_columns() != n_features()) throw std::invalid_argument("the bins are of another number of columns");
   if (first_row < 0 || first_row > columns.n_rows() - view.n_rows || first_column < 0 ||
       first_column > columns.n_columns() - view.n_columns)

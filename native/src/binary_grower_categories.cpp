@@ -1,5 +1,5 @@
-// Splits of categorical features: the categories of a node in the order of their share of positives, cut in two. For two
-// classes one of these cuts is the best of all subsets (Breiman et al., 1984, theorem 4.5).
+// Splits of categorical features: the categories of a node in the order of their share of positives, cut in two. For
+// two classes one of these cuts is the best of all subsets (Breiman et al., 1984, theorem 4.5).
 #include <algorithm>
 #include <array>
 
@@ -23,7 +23,7 @@ bool operator<(const Category& a, const Category& b) {
 }  // namespace
 
 void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice& choice) {
-  std::array<Category, 256> categories;  // most nodes are small: only those that the group has are made zero
+  std::array<Category, 256> categories;  // most nodes are small: only bins that the group has are cleared
   const auto n_bins = static_cast<std::size_t>(group_bins_[lane / group_lanes]);
   std::fill_n(categories.begin(), n_bins, Category{});
   categories[missing_code] = {};
@@ -38,8 +38,8 @@ void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice&
     if (i >= node.n_negative) category.positive += weight;
   }
   const Category missing = categories[missing_code];
-  const auto end = std::remove_if(categories.begin(), categories.begin() + static_cast<std::ptrdiff_t>(n_bins),
-                                  [](const Category& category) { return category.n_rows == 0; });
+  auto* const end = std::remove_if(categories.begin(), categories.begin() + static_cast<std::ptrdiff_t>(n_bins),
+                                   [](const Category& category) { return category.n_rows == 0; });
   std::sort(categories.begin(), end);
 
   Category left{};
@@ -54,7 +54,7 @@ void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice&
     const double score = d * d / (l * (total - l));
     if (score > best.score) best = {lane, 0, missing_left, score, set};
   };
-  for (auto category = categories.begin(); category != end; ++category) {
+  for (auto* category = categories.begin(); category != end; ++category) {
     left.n_rows += category->n_rows;
     left.weight += category->weight;
     left.positive += category->positive;
@@ -64,16 +64,13 @@ void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice&
       offer({0, left.n_rows + missing.n_rows, left.weight + missing.weight, left.positive + missing.positive}, true);
   }
   if (best.score < 0) return;
-  // Categories gain by chance, the more the fewer rows each has: k of them (k - 1) / (n - 1) of the impurity. Three
-  // quarters of that are taken off, so that the score compares with those of thresholds, which gain by chance, too: the
-  // share was chosen by validation inside the training data of Adult and on categories of pure noise.
   const auto n = static_cast<double>(node.size());
   const auto k = static_cast<double>(end - categories.begin()) + (missing.n_rows > 0);
-  best.score = std::max(0.0, best.score - 0.75 * (k - 1) / (n - 1) * positive * (total - positive));
+  best.score = std::max(0.0, best.score - chance_share * (k - 1) / (n - 1) * positive * (total - positive));
   if (best.score > choice.score) choice = best;
 }
 
-// Categories that the node has not seen go with its heavier part, and missing values too when none was seen.
+// Send categories that the node has not seen with its heavier part, and missing values, too, if it has none.
 void BinaryGrower::place_categories(const Node& node, Choice& choice) const {
   const std::uint8_t* column = lane_codes(choice.lane, node);
   CategorySet seen{};

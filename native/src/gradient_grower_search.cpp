@@ -1,4 +1,4 @@
-// How the best split of a node is found.
+// Chooses the best split of a node.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,8 @@ double GradientGrower::value_of(std::uint64_t sums) const {
               packing_.hessian_unit * static_cast<double>(packing_.hessian(sums)) + limits_.l2_regularization);
 }
 
-// Twice what the loss falls by, to second order, when the rows `left` of a node get a value of their own and so do the others.
+// Twice what the loss falls by, to second order, if the rows of `left` and the other rows of the node get values of
+// their own.
 double GradientGrower::gain_of(const Node& node, std::uint64_t left, double extra_l2) const {
   const double l2 = limits_.l2_regularization + extra_l2;
   const auto fall = [&](std::uint64_t sums) {
@@ -28,15 +29,18 @@ double GradientGrower::gain_of(const Node& node, std::uint64_t left, double extr
   return fall(left) + fall(node.sums - left) - fall(node.sums);
 }
 
-// What rounding alone lets splits gain: rows are rounded by 0.4 units in the mean, and of many splits the best gains some
-// ten times what one does. Rows whose derivatives are all equal would be split for nothing.
+// What splits may gain by rounding alone: without this bound, rows with equal derivatives would be split for nothing. A
+// row is off by the difference of two errors of up to half a unit, of which the variance is 1/6 of a squared unit (0.41
+// units; 0.37 to 0.41 in a simulation). One split gains so much for each row, over the hessian; the best of 10, 100 or
+// 1000 features with 64 bins gained 9, 13 or 17 times that in the mean of the simulation. Twelve times 1/6 is the 2.
 double GradientGrower::gain_by_rounding(const Node& node) const {
-  const double hessian = packing_.hessian_unit * static_cast<double>(packing_.hessian(node.sums)) + limits_.l2_regularization;
+  const double hessian =
+      packing_.hessian_unit * static_cast<double>(packing_.hessian(node.sums)) + limits_.l2_regularization;
   const double unit = std::hypot(packing_.gradient_unit, node.value * packing_.hessian_unit);
   return hessian > 0 ? 2 * node.size() * unit * unit / hessian : 0.0;
 }
 
-void GradientGrower::find_split(Node& node) {
+void GradientGrower::choose_split(Node& node) {
   Choice best{.gain = gain_by_rounding(node)};
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     const bool is_simple = !groups_[group].is_categorical && !groups_[group].has_monotonic && !node.is_bounded();
@@ -52,22 +56,29 @@ void GradientGrower::search_one_by_one(const Node& node, std::size_t group, Choi
   }
 }
 
-// False where the best split has a side without second derivatives, whose score says nothing.
+// Returns false if the best split has a side whose hessians are 0: then scores say nothing.
 bool GradientGrower::search_side_by_side(const Node& node, std::size_t group, Choice& best) {
   const Group& g = groups_[group];
   const std::uint64_t* sums = histogram(node) + g.sums;
-  // No division by 0, nor by infinity: far beyond the hessians, it does not matter how large it is.
+  // Neither 0 nor infinite, to divide by. Far above all sums of hessians it does not matter how large it is.
   const auto l2 = static_cast<float>(std::clamp(limits_.l2_regularization / packing_.hessian_unit, 0.5, 0x1p60));
-  const GradientLanes found = kernels().search_gradients({.sums = sums, .total = node.sums, .n_bins = g.n_bins, .has_missing = g.has_missing,
-                                                          .count_bits = packing_.count_bits, .hessian_bits = packing_.hessian_bits,
-                                                          .min_samples_leaf = limits_.min_samples_leaf, .l2 = l2});
+  const GradientLanes found = kernels().search_gradients({.sums = sums,
+                                                          .total = node.sums,
+                                                          .n_bins = g.n_bins,
+                                                          .has_missing = g.has_missing,
+                                                          .count_bits = packing_.count_bits,
+                                                          .hessian_bits = packing_.hessian_bits,
+                                                          .min_samples_leaf = limits_.min_samples_leaf,
+                                                          .l2 = l2});
   int lane = -1;
   for (int k = 0; k < lanes; ++k) {
     if (found.score[k] < 0 || (lane >= 0 && found.score[k] <= found.score[lane])) continue;
     if (may_use(node, static_cast<std::int32_t>(group) * lanes + k)) lane = k;
   }
   if (lane < 0) return true;
-  const Choice candidate{.feature = static_cast<std::int32_t>(group) * lanes + lane, .bin = found.code[lane] / 2, .missing_left = found.code[lane] % 2 != 0};
+  const Choice candidate{.feature = static_cast<std::int32_t>(group) * lanes + lane,
+                         .bin = found.code[lane] / 2,
+                         .missing_left = found.code[lane] % 2 != 0};
   std::uint64_t left = candidate.missing_left ? sums[g.n_bins * lanes + lane] : 0;
   for (int bin = 0; bin <= candidate.bin; ++bin) left += sums[bin * lanes + lane];
   if (l2 <= 0.5F && (packing_.hessian(left) == 0 || packing_.hessian(node.sums - left) == 0)) return false;
@@ -75,14 +86,15 @@ bool GradientGrower::search_side_by_side(const Node& node, std::size_t group, Ch
   return true;
 }
 
-void GradientGrower::offer(const Node& node, std::uint64_t left, double extra_l2, const Choice& candidate, Choice& best) const {
+void GradientGrower::offer(const Node& node, std::uint64_t left, double extra_l2, const Choice& candidate,
+                           Choice& best) const {
   const double gain = gain_of(node, left, extra_l2);
-  if (!(gain > best.gain)) return;  // nor where it is no number
+  if (!(gain > best.gain)) return;  // also if it is not a number
   best = candidate;
   best.gain = gain;
 }
 
-// One feature at a time, where values of leaves have bounds.
+// Try all thresholds of one feature, whose leaves have bounds.
 void GradientGrower::search_bounded(const Node& node, std::size_t lane, Choice& best) {
   const Group& group = groups_[lane / lanes];
   const std::uint64_t* sums = histogram(node) + group.sums + lane % lanes;
@@ -98,15 +110,16 @@ void GradientGrower::search_bounded(const Node& node, std::size_t lane, Choice& 
           n_rows - packing_.count(left) < limits_.min_samples_leaf)
         continue;
       if (direction * (value_of(node.sums - left) - value_of(left)) < 0) continue;
-      offer(node, left, 0.0, {.feature = static_cast<std::int32_t>(lane), .bin = bin, .missing_left = missing_left}, best);
+      offer(node, left, 0.0, {.feature = static_cast<std::int32_t>(lane), .bin = bin, .missing_left = missing_left},
+            best);
     }
   }
 }
 
-// Categories in the order of their values, cut in two. Values of rare ones are drawn towards 0, and so are those of both
-// sides, as if some more rows without a gradient were there: what many categories gain by chance would be too much.
+// Try all cuts of the categories in the order of their values. The values of categories, and of both sides, are shrunk
+// as if there were some more rows without a gradient: otherwise many categories would gain too much by chance.
 void GradientGrower::search_categories(const Node& node, std::size_t lane, Choice& best) {
-  constexpr double imagined_rows = 10.0;
+  constexpr double imagined_rows = 10.0;  // as LightGBM's cat_smooth and cat_l2; no comparison is recorded
   struct Category {
     std::uint8_t bin;
     double key;
@@ -121,18 +134,19 @@ void GradientGrower::search_categories(const Node& node, std::size_t lane, Choic
     const std::uint64_t s = sums[bin * lanes];
     if (packing_.count(s) == 0) continue;
     const double h = static_cast<double>(packing_.hessian(s)) + extra;  // 0 in all categories or in none
-    categories[n_categories++] = {static_cast<std::uint8_t>(bin), static_cast<double>(packing_.gradient(s)) / (h > 0 ? h : 1.0)};
+    categories[n_categories++] = {static_cast<std::uint8_t>(bin),
+                                  static_cast<double>(packing_.gradient(s)) / (h > 0 ? h : 1.0)};
   }
-  std::sort(categories.begin(), categories.begin() + static_cast<std::ptrdiff_t>(n_categories), [](const Category& a, const Category& b) {
-    return a.key < b.key || (a.key == b.key && a.bin < b.bin);
-  });
+  std::sort(categories.begin(), categories.begin() + static_cast<std::ptrdiff_t>(n_categories),
+            [](const Category& a, const Category& b) { return a.key < b.key || (a.key == b.key && a.bin < b.bin); });
   Choice candidate{.feature = static_cast<std::int32_t>(lane), .is_set = true};
   std::uint64_t left = 0;
   for (std::size_t k = 0; k + 1 < n_categories; ++k) {
     const int bin = categories[k].bin;
     left += sums[bin * lanes];
     bin == group.n_bins ? void(candidate.missing_left = true) : insert(candidate.bins, categories[k].bin);
-    if (packing_.count(left) < limits_.min_samples_leaf || n_rows - packing_.count(left) < limits_.min_samples_leaf) continue;
+    if (packing_.count(left) < limits_.min_samples_leaf || n_rows - packing_.count(left) < limits_.min_samples_leaf)
+      continue;
     offer(node, left, extra * packing_.hessian_unit, candidate, best);
   }
 }

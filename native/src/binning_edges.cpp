@@ -1,4 +1,4 @@
-// Where bins end.
+// Computes where bins end.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -29,15 +29,15 @@ bool is_missing(T value) {
   return false;
 }
 
-// A number in [low, high), half-way where it can be; needs low < high. An infinity is parted from all finite numbers.
+// A number in [low, high), half-way if there is one; needs low < high. An infinity is told from all finite numbers.
 double midpoint(double low, double high) {
   if (high == infinity) return low == -infinity ? 0.0 : std::numeric_limits<double>::max();
   const double middle = low * 0.5 + high * 0.5;
   return low <= middle && middle < high ? middle : low;
 }
 
-// The rows that bins are found from, ascending: all, or one out of each of max_sample equal stretches. A row on the
-// border of two may be there twice.
+// The rows that edges are computed from, ascending: all, or one drawn from each of max_sample equal stretches. A row on
+// the border of two stretches may be drawn twice.
 class Sample {
  public:
   Sample(std::int64_t n_rows, std::uint64_t seed)
@@ -64,12 +64,12 @@ class Sample {
   std::vector<std::int64_t> rows_;
 };
 
-// Sort values, none of them missing, and put equal ones together; integers are equal when they are so as doubles.
+// Sort values, none of them missing, and put equal ones together; integers are equal if they are so as doubles.
 template <class T>
-void find_runs(std::vector<T>& values, std::vector<Run>& runs) {
+void collect_runs(std::vector<T>& values, std::vector<Run>& runs) {
   std::sort(values.begin(), values.end());
   runs.clear();
-  runs.reserve(values.size());  // at once: a thread's outgrown memory is not given back
+  runs.reserve(values.size());  // at once: memory that a thread outgrows is not given back
   for (const T original : values) {
     const double value = static_cast<double>(original) + 0.0;  // -0.0 becomes 0.0
     if (runs.empty() || runs.back().value < value) runs.push_back({value, 0});
@@ -85,7 +85,7 @@ void add_zeros(std::vector<Run>& runs, std::int64_t n_zeros) {
 }
 
 // The edges between the bins of ascending runs.
-Edges find_edges(const std::vector<Run>& runs, int max_bins) {
+Edges compute_edges(const std::vector<Run>& runs, int max_bins) {
   Edges edges;
   const auto add_edge_before = [&](std::size_t r) { edges.push_back(midpoint(runs[r - 1].value, runs[r].value)); };
   if (runs.size() <= static_cast<std::size_t>(max_bins)) {
@@ -96,7 +96,7 @@ Edges find_edges(const std::vector<Run>& runs, int max_bins) {
   for (const Run& run : runs) total += run.count;
   std::size_t r = 0, last = 0;
   for (int bin = 1; bin < max_bins; ++bin, last = r) {
-    // The nearest place at or after an equal share where the value changes.
+    // Go to the first place at or after an equal share where the value changes.
     while (n_before < bin * total / max_bins) n_before += runs[r++].count;
     if (r == runs.size()) break;
     if (r != last) add_edge_before(r);
@@ -104,8 +104,8 @@ Edges find_edges(const std::vector<Run>& runs, int max_bins) {
   return edges;
 }
 
-// Edges that leave bytes up to a maximum as they are; but 255 means missing.
-Edges find_byte_edges(std::uint8_t maximum) {
+// Edges with which bytes up to a maximum are their own codes, except 255, which means missing.
+Edges make_byte_edges(std::uint8_t maximum) {
   Edges edges;
   for (int b = 0; b < std::min<int>(maximum, max_value_bins - 1); ++b) edges.push_back(b + 0.5);
   return edges;
@@ -115,8 +115,8 @@ bool are_bytes_kept(const TableView& table, int max_bins) {
   return table.dtype == Dtype::uint8 && max_bins == max_value_bins;
 }
 
-// The largest value of each column, found row by row as row-major tables lie.
-std::vector<std::uint8_t> find_maxima(const TableView& view, Threads& threads) {
+// The largest value of each column, computed row by row: tables are mostly row-major.
+std::vector<std::uint8_t> compute_maxima(const TableView& view, Threads& threads) {
   std::vector<std::uint8_t> maxima(static_cast<std::size_t>(view.n_columns));
   threads.for_ranges(view.n_columns, 1024, [&](std::int64_t begin, std::int64_t end) {
     std::uint8_t* most = maxima.data();
@@ -142,33 +142,10 @@ BinMapper join(const std::vector<Edges>& columns) {
 
 }  // namespace
 
-BinMapper::BinMapper(std::vector<double> edges, std::vector<std::int64_t> offsets)
-    : edges_(std::move(edges)), offsets_(std::move(offsets)) {
-  if (offsets_.empty() || offsets_.front() != 0 || !std::ranges::is_sorted(offsets_) ||
-      offsets_.back() != static_cast<std::int64_t>(edges_.size()))
-    throw std::invalid_argument("bin offsets do not span the edges");
-  zero_codes_.reserve(offsets_.size() - 1);
-  for (std::int64_t j = 0; j < n_features(); ++j) {
-    const auto own = edges_of(j);
-    if (own.size() >= max_value_bins) throw std::invalid_argument("a feature has too many bin edges");
-    for (std::size_t b = 0; b < own.size(); ++b)
-      if (!(own[b] < (b + 1 < own.size() ? own[b + 1] : infinity)))
-        throw std::invalid_argument("bin edges must ascend and be below infinity");
-    zero_codes_.push_back(static_cast<std::uint8_t>(std::ranges::lower_bound(own, 0.0) - own.begin()));
-  }
-}
-
-void BinMapper::append(const BinMapper& other) {
-  const std::int64_t end = offsets_.back();
-  for (std::size_t j = 1; j < other.offsets_.size(); ++j) offsets_.push_back(end + other.offsets_[j]);
-  edges_.insert(edges_.end(), other.edges_.begin(), other.edges_.end());
-  zero_codes_.insert(zero_codes_.end(), other.zero_codes_.begin(), other.zero_codes_.end());
-}
-
 BinMapper BinMapper::fit(const TableView& view, int max_bins, std::uint64_t seed, Threads& threads) {
   std::vector<Edges> edges(static_cast<std::size_t>(view.n_columns));
   if (are_bytes_kept(view, max_bins)) {
-    std::ranges::transform(find_maxima(view, threads), edges.begin(), find_byte_edges);
+    std::ranges::transform(compute_maxima(view, threads), edges.begin(), make_byte_edges);
     return join(edges);
   }
   const Sample sample(view.n_rows, seed);
@@ -181,8 +158,8 @@ BinMapper BinMapper::fit(const TableView& view, int max_bins, std::uint64_t seed
         values.clear();
         for (const std::int64_t i : sample.rows())
           if (const T value = table.at(i, j); !is_missing(value)) values.push_back(value);
-        find_runs(values, runs);
-        edges[static_cast<std::size_t>(j)] = find_edges(runs, max_bins);
+        collect_runs(values, runs);
+        edges[static_cast<std::size_t>(j)] = compute_edges(runs, max_bins);
       }
     });
   });
@@ -209,13 +186,13 @@ BinMapper BinMapper::fit(const SparseView& view, int max_bins, std::uint64_t see
         });
         if constexpr (std::is_same_v<T, std::uint8_t>) {
           if (are_bytes_kept(view.values(), max_bins)) {
-            edges[static_cast<std::size_t>(j)] = find_byte_edges(maximum);
+            edges[static_cast<std::size_t>(j)] = make_byte_edges(maximum);
             continue;
           }
         }
-        find_runs(values, runs);
+        collect_runs(values, runs);
         add_zeros(runs, n_zeros);
-        edges[static_cast<std::size_t>(j)] = find_edges(runs, max_bins);
+        edges[static_cast<std::size_t>(j)] = compute_edges(runs, max_bins);
       }
     });
   });

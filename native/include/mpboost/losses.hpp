@@ -1,0 +1,20 @@
+// Gradient boosting, after leaves have their values: add these to the outputs F of all rows, and compute the
+// derivatives of the loss there. Sums are made in double, in an order that does not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "mpboost/kernels.hpp"
+#include "mpboost/threads.hpp"
+
+namespace mpboost {
+
+// Add the values of their leaves to F of all rows, and compute the derivatives. Return the weight of rows that are
+// right: labels are -1 and +1, where an F of 0 counts as +1, or they are classes, of which the lowest wins at a tie.
+double step_log_loss(const LossRows<std::int8_t>& rows, Threads& threads);
+double step_softmax(LossRows<std::uint16_t> rows, Threads& threads);
+
+// The same for numbers; returns the weighted sum of squared errors. Poisson and gamma losses take F for a logarithm.
+double step_values(ValueLoss loss, const LossRows<float>& rows, Threads& threads);
+
+}  // namespace mpboost

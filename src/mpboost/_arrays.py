@@ -1,0 +1,16 @@
+"""Names for the types of arrays that most modules pass on."""
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+#: Positions of rows, or of features.
+Positions = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+#: The type of a label, and of what learners put out: int8 for two classes and for colours, uint16 for many classes,
+#: float64 for numbers.
+Label = TypeVar("Label", bound=np.generic)

@@ -1,0 +1,69 @@
+"""Files that are written as a whole or not at all: models, reports and tables."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def write_whole(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
+    """Give a name to write to, and move what was written there to its place when it is complete and on the disk.
+
+    If anything fails, an older file stays as it was and nothing is left beside it.
+
+    Parameters
+    ----------
+    path : str or path
+        The place. A link stays a link, and a file that is replaced hands on its mode.
+    force : bool, default=True
+        Whether a file that is there already may be replaced; if not, there is a FileExistsError.
+
+    Yields
+    ------
+    temporary : Path
+        A file in the same folder, which is not there yet.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with write_whole(Path(folder, "a.txt")) as temporary:
+    ...         _ = temporary.write_text("all of it")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    if not force and os.path.lexists(path):
+        raise _make_error(path)
+    place = Path(os.path.realpath(path))
+    temporary = place.with_name(f".mpboost-{secrets.token_hex(8)}.tmp")
+    try:
+        yield temporary
+        with open(temporary, "r+b") as file:  # a move that reached the disk first would leave an empty file
+            os.fsync(file.fileno())
+        if force:
+            with suppress(FileNotFoundError):
+                shutil.copymode(place, temporary)
+            os.replace(temporary, place)
+        else:
+            _move_new(temporary, place)
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def _move_new(temporary: Path, place: Path) -> None:
+    """Move a file to a place that is free, even if somebody takes it at this moment."""
+    try:
+        os.link(temporary, place)  # unlike a renaming it never replaces
+    except FileExistsError as error:
+        raise _make_error(place) from error
+    except OSError:  # a file system without links
+        os.replace(temporary, place)
+
+
+def _make_error(path: str | os.PathLike[str]) -> FileExistsError:
+    return FileExistsError(f"{os.fspath(path)} is there already: force=True replaces it.")

@@ -1,0 +1,76 @@
+"""Forwards a fit to the callbacks of scikit-learn, where an estimator was given some."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from mpboost.boosting.callbacks import Callback
+from mpboost.boosting.run import BoostingRun
+from mpboost.boosting.stop_reasons import StopReason
+
+
+class ForwardToScikitLearn(Callback):
+    """Calls the callbacks that ``set_callbacks`` of scikit-learn gave to an estimator; iterations are tasks of the fit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Who is fitted.
+    X, y : array-like
+        The training data as callbacks may score it: as the user gave it.
+    metadata : dict or None
+        What else was passed to fit, by name.
+    describe : callable
+        Makes, from a run, the fitted attributes of the model as it stands. Asked only if a callback wants a model.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike,
+        metadata: dict[str, Any] | None,
+        describe: Callable[[BoostingRun], dict[str, Any]],
+    ):
+        self._estimator = estimator
+        self._arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self._describe = describe
+        self._fit: Any = None
+        self._iteration: Any = None
+
+    def on_fit_begin(self, run: BoostingRun) -> None:
+        """Begin the fit and its first iteration."""
+        n_left = 0 if run.stop_reason is not None else run.n_estimators - run.iteration
+        self._fit = self._estimator._init_callback_context(max_subtasks=n_left)
+        self._fit.call_on_fit_task_begin(**self._arguments)
+        self._begin_iteration(run)
+
+    def on_iteration_end(self, run: BoostingRun) -> bool | None:
+        """End the iteration and begin the next one, if there is one."""
+        iteration, self._iteration = self._iteration, None
+        if iteration.call_on_fit_task_end(**self._arguments, reconstruction_attributes=self._lazily(run)):
+            run.stop(StopReason.CALLBACK, "a callback of scikit-learn")
+        self._begin_iteration(run)
+        return None
+
+    def on_fit_end(self, run: BoostingRun) -> None:
+        """End the fit, unless it failed."""
+        if self._fit is None or run.stop_reason is None:
+            return
+        if self._iteration is not None:  # an interrupt came between: nothing to show of this one
+            self._iteration.call_on_fit_task_end(estimator=self._estimator)
+        self._fit.call_on_fit_task_end(**self._arguments, reconstruction_attributes=self._lazily(run))
+
+    def _begin_iteration(self, run: BoostingRun) -> None:
+        if run.stop_reason is None:
+            self._iteration = self._fit.subcontext(task_name="iteration")
+            self._iteration.call_on_fit_task_begin(**self._arguments, reconstruction_attributes=self._lazily(run))
+
+    def _lazily(self, run: BoostingRun) -> Callable[[], dict[str, Any]] | None:
+        known = vars(self._estimator)
+
+        def describe() -> dict[str, Any]:
+            return {name: value for name, value in self._describe(run).items() if value is not None or name in known}
+
+        return describe if run.iteration else None

@@ -1,0 +1,86 @@
+"""The parameters of an estimator that shape a run, as a record: what assembly works from."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from mpboost.learners.gradient_trees import GradientImportance
+from mpboost.learners.trees import Importance
+from mpboost.sampling.sizes import PatchSizes, Size
+
+#: Parameters that may change in the middle of a run; all others shape what is learned.
+FREE_PARAMETERS = frozenset({"n_estimators", "time_limit", "warm_start", "callbacks", "verbose", "n_jobs"})
+
+
+@dataclass(frozen=True)
+class BoosterSettings:
+    """Parameters that all estimators have.
+
+    Attributes
+    ----------
+    sizes : PatchSizes
+        What "auto" means for ``max_samples`` and ``max_features``.
+    params : dict
+        All parameters that shape what is learned, nested ones too: a run can only go on with the same.
+    """
+
+    sizes: PatchSizes
+    params: dict[str, Any]
+    n_estimators: int
+    max_samples: Size
+    max_features: Size
+    feature_momentum: float
+    feature_exploration: float
+    adaptive_observations: bool
+    adaptive_features: bool
+    max_depth: int | None
+    min_samples_leaf: int
+    max_bins: int
+    stopping: str | None
+    n_iter_no_change: int
+    random_state: Any
+
+    def draw_seed(self) -> int:
+        """Draw the one seed of a run: every draw of the run is a function of it."""
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class PatchSettings(BoosterSettings):
+    """Parameters of the estimators whose learners vote, or are averaged."""
+
+    estimator: Any
+    importance: Importance
+
+
+@dataclass(frozen=True)
+class GradientSettings(BoosterSettings):
+    """Parameters of the gradient estimators."""
+
+    learning_rate: float
+    max_leaf_nodes: int | Literal["auto"] | None
+    l2_regularization: float
+    leaf_refit: bool
+    observation_exploration: float
+    importance: GradientImportance
+    monotonic_cst: Any
+    interaction_cst: Any
+    oop_size: int | float | Literal["auto"]
+    n_models: int | Literal["auto"]
+
+
+Settings = TypeVar("Settings", bound=BoosterSettings)
+
+
+def read_settings(kind: type[Settings], model: BaseEstimator, sizes: PatchSizes) -> Settings:
+    """Read the parameters of an estimator."""
+    names = {field.name for field in fields(kind)} - {"sizes", "params"}
+    return kind(sizes=sizes, params=list_learning_params(model), **{name: getattr(model, name) for name in names})
+
+
+def list_learning_params(model: BaseEstimator) -> dict[str, Any]:
+    """List the parameters that shape what is learned."""
+    return {name: value for name, value in model.get_params().items() if name not in FREE_PARAMETERS}

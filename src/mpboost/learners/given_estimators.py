@@ -1,0 +1,155 @@
+"""Given scikit-learn estimators as weak learners, on the columns as they are."""
+
+from dataclasses import dataclass
+from typing import Any, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from mpboost import _native
+from mpboost._arrays import Floats, Label, Positions
+from mpboost.data.tables import SparseTable, Table
+from mpboost.learners.contract import TrainedLearner
+from mpboost.learners.trees import Importance
+from mpboost.outputs.kinds import LearnerOutputs
+from mpboost.sampling.draws import Draw
+from mpboost.sampling.features import balance, to_shares
+from mpboost.sampling.questions import Labels
+
+
+@dataclass
+class ColumnModel:
+    """A fitted scikit-learn estimator and the columns that it was fitted on; None stands for a constant output."""
+
+    estimator: Any
+    features: Positions
+    constant: float = 0
+
+    def apply(self, table: Table, outputs: LearnerOutputs[Label]) -> NDArray[Label]:
+        """Give the outputs for each row."""
+        if self.estimator is None:
+            return np.full(table.n_rows, self.constant, dtype=outputs.dtype)
+        predictions = self.estimator.predict(table.to_array(features=self.features))
+        return outputs.check(predictions, type(self.estimator).__name__)
+
+
+@dataclass
+class RawRows(Generic[Label]):
+    """A table that scikit-learn estimators are applied to."""
+
+    table: Table
+    outputs: LearnerOutputs[Label]
+
+    def apply(self, model: ColumnModel, threads: _native.Threads) -> NDArray[Label]:
+        """Give the outputs for each row."""
+        return model.apply(self.table, self.outputs)
+
+    def equals(self, other: object) -> bool:
+        """Tell whether all values are the same."""
+        return isinstance(other, RawRows) and _have_same_values(self.table, other.table)
+
+
+class EstimatorLearner(Generic[Label]):
+    """Any scikit-learn estimator on the columns as they are, categories as their codes."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        table: Table,
+        outputs: LearnerOutputs[Label],
+        *,
+        importance: Importance,
+        needs_importances: bool,
+        seed: int,
+    ):
+        self._estimator = clone(estimator)
+        self._table = table
+        self._outputs = outputs
+        self._importance = importance
+        self._needs_importances = needs_importances
+        self._seed = seed
+
+    def train(
+        self, iteration: int, draw: Draw, features: Positions, question: Labels[Label], threads: _native.Threads
+    ) -> TrainedLearner[ColumnModel, NDArray[Label]]:
+        """Train on a minipatch, whose rows may have weights; apply the estimator to all rows."""
+        labels, weights = question.values, draw.weights
+        X, y = self._table.to_array(draw.rows, features), labels[draw.rows]
+        importances = np.zeros(len(features))
+        seed = int(np.random.SeedSequence([self._seed, iteration]).generate_state(1)[0] >> 1)
+        if y.min() == y.max():
+            model = ColumnModel(None, features, y[0].item())
+        else:
+            weighted = {} if weights is None else {"sample_weight": weights}
+            model = ColumnModel(_seeded_clone(self._estimator, seed).fit(X, y, **weighted), features)
+        outputs = model.apply(self._table, self._outputs)  # first: it tells clearly what is wrong with predictions
+        if self._needs_importances and model.estimator is not None:
+            if len(draw.unseen):
+                X, y = self._table.to_array(draw.unseen, features), labels[draw.unseen]
+            measured = np.nan_to_num(self._measure_importances(model.estimator, X, y, seed))
+            importances = balance(measured) if len(draw.unseen) else to_shares(measured)
+        return TrainedLearner(model, outputs, importances)
+
+    def has_table(self, table: Table, threads: _native.Threads) -> bool:
+        """Tell whether the table has the same values."""
+        return _have_same_values(self._table, table)
+
+    def prepare(self, table: Table, threads: _native.Threads) -> RawRows[Label]:
+        """Take another table as it is."""
+        return RawRows(table, self._outputs)
+
+    def _measure_importances(self, estimator: Any, X: NDArray[Any], y: NDArray[Any], seed: int) -> Floats:
+        if self._importance != "impurity":
+            return _measure_shuffled(estimator, X, y, seed)
+        if hasattr(estimator, "feature_importances_"):
+            return np.asarray(estimator.feature_importances_, dtype=np.float64)
+        if hasattr(estimator, "coef_"):
+            return np.abs(np.atleast_2d(np.asarray(estimator.coef_, dtype=np.float64))).mean(axis=0)
+        raise ValueError(
+            f"{type(estimator).__name__} has neither feature_importances_ nor coef_: set importance="
+            "'out_of_patch' or 'permutation', or adaptive_features=False to draw features uniformly."
+        )
+
+
+def is_estimator(thing: Any) -> bool:
+    """Tell whether something is an estimator in scikit-learn's sense, which can be asked what it is able to do."""
+    return hasattr(thing, "__sklearn_tags__") and not isinstance(thing, type)
+
+
+def _have_same_values(one: Table, other: Table) -> bool:
+    if isinstance(one, SparseTable) and isinstance(other, SparseTable):
+        return _have_same_entries(one.matrix.tocsr(), other.matrix.tocsr())
+    a, b = one.to_array(), other.to_array()
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f" == b.dtype.kind)
+
+
+def _have_same_entries(a: Any, b: Any) -> bool:
+    return (
+        a.shape == b.shape
+        and np.array_equal(a.indptr, b.indptr)
+        and np.array_equal(a.indices, b.indices)
+        and np.array_equal(a.data, b.data, equal_nan=a.dtype.kind == "f" == b.dtype.kind)
+    )
+
+
+def _seeded_clone(estimator: Any, seed: int) -> Any:
+    copy = clone(estimator)
+    random_states = [name for name in copy.get_params() if name == "random_state" or name.endswith("__random_state")]
+    return copy.set_params(**dict.fromkeys(random_states, seed))
+
+
+def _measure_shuffled(estimator: Any, X: NDArray[Any], y: NDArray[Any], seed: int) -> Floats:
+    """Find what predictions lose when one feature is shuffled: accuracy or, with numbers, squared error."""
+    rng = np.random.default_rng(seed)
+
+    def judge(X: NDArray[Any]) -> float:
+        predictions = estimator.predict(X)
+        return float(-np.mean((predictions - y) ** 2) if y.dtype.kind == "f" else np.mean(predictions == y))
+
+    whole, losses = judge(X), np.empty(X.shape[1])
+    for k in range(X.shape[1]):
+        shuffled = X.copy()
+        shuffled[:, k] = rng.permutation(X[:, k])
+        losses[k] = whole - judge(shuffled)
+    return losses

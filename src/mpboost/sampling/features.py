@@ -1,0 +1,90 @@
+"""The distribution q over features: draws from it, and how it learns from importances."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost import _native
+
+
+class FeatureSampler:
+    """Draws the columns of minipatches from q, mixed with a share of the uniform distribution, and updates q.
+
+    Parameters
+    ----------
+    n_features, n_drawn : int
+        Features in all and in a minipatch.
+    momentum : float
+        How far q moves towards the importances of a learner.
+    exploration : float
+        Share of the uniform distribution in the draw.
+    adaptive : bool
+        Whether q is updated at all.
+    seed : int
+        Together with the iteration, determines the draw.
+    remembers : bool, default=False
+        Whether q moves towards the mean of all importances that features had so far instead of the last ones. That is
+        for importances that are measured, and may be negative: those of a useless feature cancel out.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_drawn: int,
+        *,
+        momentum: float,
+        exploration: float,
+        adaptive: bool,
+        seed: int,
+        remembers: bool = False,
+    ):
+        self.probabilities = np.full(n_features, 1.0 / n_features)
+        self.n_drawn = n_drawn
+        self._momentum = momentum
+        self._exploration = exploration
+        self._adaptive = adaptive
+        self._seed = seed
+        self._log_weights = _native.log_of(self.probabilities)
+        self._remembers = remembers
+        self._importance_sums = np.zeros(n_features)
+        self._counts = np.zeros(n_features, dtype=np.int64)
+
+    def sample(self, iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
+        """Draw columns without replacement, in ascending order."""
+        return _native.race(self._log_weights, self.n_drawn, self._seed, iteration, _native.Purpose.FEATURES, threads)
+
+    def update(self, features: NDArray[np.int64], importances: NDArray[np.float64]) -> None:
+        """Move q inside the minipatch towards the importances, which sum to 1, and keep its mass there.
+
+        Importances that are all zero leave q alone: the learner had nothing to say.
+        """
+        if not self._adaptive or not importances.any():
+            return
+        if self._remembers:
+            self._importance_sums[features] += importances
+            self._counts[features] += 1
+            importances = to_shares(self._importance_sums[features] / self._counts[features])
+            if not importances.any():
+                return
+        _native.move_probabilities(
+            self.probabilities, self._log_weights, features, importances, self._momentum, self._exploration
+        )
+
+
+def to_shares(importances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cut importances at 0 and scale them so that they sum to 1, if any is left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_shares(np.array([3.0, -1.0, 1.0]))
+    array([0.75, 0.  , 0.25])
+    """
+    importances = np.maximum(importances, 0.0)
+    total = importances.sum()
+    return importances / total if total > 0 else importances
+
+
+def balance(credits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale credits, some of which may be negative, so that each learner has as much to say."""
+    total = np.abs(credits).sum()
+    return credits / total if total > 0 else credits

@@ -1,0 +1,39 @@
+"""Draws rows by the size of their gradients, for gradient boosting."""
+
+from mpboost import _native
+from mpboost.sampling.draws import Draw
+from mpboost.sampling.questions import Slopes
+
+
+class GradientSampler:
+    """Draws the rows of minipatches by the size of their gradients, and weighs them so that sums stay unbiased.
+
+    Parameters
+    ----------
+    n_drawn : int
+        Draws for a minipatch; rows that are drawn twice weigh more.
+    exploration : float
+        Share of the uniform distribution among the draws.
+    seed : int
+        Together with the iteration, determines the draw.
+    """
+
+    def __init__(self, n_drawn: int, exploration: float, seed: int):
+        self.n_drawn = n_drawn
+        self._exploration = exploration
+        self._seed = seed
+
+    def sample(self, iteration: int, question: Slopes, threads: _native.Threads) -> Draw:
+        """Draw rows for the model whose turn it is; they weigh what they stand for."""
+        rows, weights = _native.draw_by_gradient(
+            question.gradients,
+            question.hessians,
+            question.weights,
+            0.0,
+            self._exploration,
+            self.n_drawn,
+            self._seed,
+            iteration,
+            threads,
+        )
+        return Draw(rows, rows[:0], weights)

@@ -1,0 +1,111 @@
+"""How gradient models judge rows out of patch: by rows that a model never learns from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost._arrays import Floats, Positions, Singles
+from mpboost.outputs.statistics import compute_mean
+from mpboost.tasks.contract import TaskState
+from mpboost.tasks.losses import Loss, Step
+
+
+class ReservedRows:
+    """The rows that have an out-of-patch prediction, and what it is.
+
+    With ``leaf_refit`` all rows but the reserved ones have a say in the values of leaves, so only those can be judged.
+    Where there are several models each has reserved rows of its own. Without ``leaf_refit`` all rows can be judged by
+    the trees that did not have them in their minipatch, but that score is too low: these trees make up for what those
+    did that had the row. (Of labels that are noise, they get 29 % right.)
+
+    Parameters
+    ----------
+    loss : Loss
+        Tells how good predictions are.
+    labels : array of shape (n_samples,)
+        What is to be learned, as the problem codes it.
+    sample_weights : float64 array of shape (n_samples,) or None
+        What rows count in the score and in the loss.
+    reserved : sequence of int64 arrays
+        For each model the rows that it never learns from.
+    keeps_patches : bool
+        Whether what trees say about their own minipatches is kept apart, to judge all rows by the others.
+
+    Attributes
+    ----------
+    reserved : sequence of int64 arrays
+        For each model the rows that it never learns from.
+    rows : int64 array
+        The rows that have an out-of-patch prediction.
+    raw : float64 array of shape (n_judged,) or (n_judged, n_outputs)
+        Raw predictions for these, in the users' units.
+    score, quality : float
+        Of these predictions; the quality is minus their mean loss. NaN where there are none.
+    losses : list of float
+        Their mean loss after each tree, in the engine's units.
+    """
+
+    def __init__(
+        self,
+        loss: Loss,
+        labels: NDArray[Any],
+        sample_weights: Floats | None,
+        reserved: Sequence[Positions],
+        *,
+        keeps_patches: bool,
+    ):
+        self._loss = loss
+        self.reserved = reserved
+        ends = np.cumsum([0, *map(len, reserved)]).tolist()
+        self._places = [*map(slice, ends[:-1], ends[1:])]
+        self.rows = np.arange(len(labels)) if keeps_patches else np.concatenate(reserved)
+        self.raw = np.tile(loss.baseline, (len(self.rows), 1))
+        shape: tuple[int, ...] = (len(labels), loss.n_outputs)
+        if loss.n_outputs == 1:
+            self.raw, shape = self.raw[:, 0], shape[:1]
+        self._in_patch = np.zeros(shape, dtype=np.float32) if keeps_patches else None
+        self._in_patch_counts = np.zeros(len(labels) if keeps_patches else 0, dtype=np.int32)
+        self._labels = labels[self.rows]
+        self._weights = None if sample_weights is None else sample_weights[self.rows]
+        self.score = self.quality = np.nan
+        self.losses: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def state(self) -> TaskState:
+        """Views of the raw predictions and, where rows are judged by trees that did not have them, of their number."""
+        counts = {} if self._in_patch is None else {"in_patch_counts": self._in_patch_counts}
+        return {"oop_raw": self.raw} | counts
+
+    def count_learners(self, state: TaskState, n_learners: int, n_samples: int) -> NDArray[np.int32]:
+        """Count the trees of the model that reserved a row, or those whose minipatch did not have it."""
+        if "in_patch_counts" in state:
+            return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
+        counts = np.zeros(n_samples, dtype=np.int32)
+        for k, rows in enumerate(self.reserved):
+            counts[rows] = len(range(k, n_learners, len(self.reserved)))
+        return counts
+
+    def update(self, model: int, raw: Singles, step: Step, rows: Positions) -> None:
+        """Take the raw predictions of a model after a step, which was learned from the rows of a minipatch."""
+        if not len(self.rows):
+            self.losses.append(np.nan)
+            return
+        if self._in_patch is None:
+            self.raw[self._places[model]] = self._to_users(raw[self.reserved[model]])
+        else:
+            self._in_patch[rows] += step.values[step.leaves[rows]]
+            self._in_patch_counts[rows] += 1
+            self.raw[:] = self._to_users(raw - self._in_patch)
+        self.score = self._loss.compute_score(self.raw, self._labels, self._weights)
+        loss = compute_mean(self._loss.compute_losses(self.raw, self._labels), self._weights)
+        self.losses.append(loss)
+        self.quality = -loss
+
+    def _to_users(self, raw: Singles) -> Floats:
+        """Turn raw predictions from the engine's units into the users'."""
+        return self._loss.offset + self._loss.scale * raw.astype(np.float64)
