@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare sanitize sanitize-threads clang tidy clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -94,21 +94,21 @@ bench-quality: $(VENV)/package.stamp  ## Measure accuracy and the paper's ablati
 	$(BIN)/python -m benchmarks.quality
 
 bench-tasks: $(VENV)/package.stamp  ## Measure many classes and regression, beside scikit-learn.
-	$(BIN)/python -m benchmarks.tasks
+	$(BIN)/python -m benchmarks.quality.tasks
 
 bench-labels: $(VENV)/package.stamp  ## Measure how well flipped labels are found, beside cross-validation.
-	$(BIN)/python -m benchmarks.label_issues
+	$(BIN)/python -m benchmarks.quality.label_issues
 
 bench-defaults: $(VENV)/package.stamp  ## Measure our defaults beside those of others: accuracy, flipped labels, features found.
 	$(BIN)/python -m benchmarks.defaults all
 
 bench-choices: $(VENV)/package.stamp  ## Measure how each default was chosen.
-	$(BIN)/python -m benchmarks.choices
+	$(BIN)/python -m benchmarks.defaults.choices
 
 bench-gradient: $(VENV)/bench.stamp  ## Measure gradient boosting beside LightGBM, XGBoost, CatBoost: time, accuracy, prediction.
 	$(BIN)/python -m benchmarks.gradient all
 
-# Everything of the paper, with today's peers: hours, but a run that was interrupted goes on. QUICK=1: a few minutes.
+# Everything of the paper, with today's libraries beside the paper's: hours, but a run that was interrupted goes on. QUICK=1: a few minutes.
 QUICK_FLAG := $(if $(QUICK),--quick)
 paper: $(VENV)/bench.stamp  ## Run the paper's tables and figures, and write docs/reproduction.md (QUICK=1: try it).
 	$(BIN)/python -m benchmarks.paper $(QUICK_FLAG)
@@ -117,7 +117,8 @@ paper: $(VENV)/bench.stamp  ## Run the paper's tables and figures, and write doc
 	$(if $(QUICK),,$(BIN)/python -m benchmarks.paper.page)
 
 bench-peers: $(VENV)/bench.stamp  ## Run the paper's tables on sets that it does not have (QUICK=1: try it).
-	$(BIN)/python -m benchmarks.paper --config benchmarks/peers.toml $(if $(QUICK),--only spambase)
+	$(BIN)/python -m benchmarks.paper --config benchmarks/paper/other_sets.toml \
+	  $(if $(QUICK),--only spambase --results build/benchmarks/other_sets)
 
 bench-scaling: $(VENV)/bench.stamp  ## Measure time and memory as rows and columns grow, beside others; draw both.
 	$(BIN)/python -m benchmarks.scaling $(QUICK_FLAG)
@@ -125,6 +126,9 @@ bench-scaling: $(VENV)/bench.stamp  ## Measure time and memory as rows and colum
 BASE ?= HEAD
 bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revision>, in turns: did anything become slower or worse?
 	$(BIN)/python -m benchmarks.compare $(BASE)
+
+fingerprints: $(VENV)/package.stamp  ## Print a hash of each of many models: equal before and after a change that keeps them.
+	@$(BIN)/python -m benchmarks.compare.fingerprints
 
 # The kernel tests against a build with the address and undefined-behaviour sanitizers.
 SANITIZED := build/sanitize
