@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpboost.data.categories import MISSING, Categories, Factors, as_keys, factorise, find_categorical, learn_categories
+from mpboost.data.categories import (
+    MISSING,
+    Categories,
+    Factors,
+    as_keys,
+    factorise,
+    learn_categories,
+    make_categorical_mask,
+)
 
 
 def make_objects(values):
@@ -182,12 +190,12 @@ CHOICES = {
 
 @pytest.mark.parametrize(("wanted", "expected"), CHOICES.values(), ids=CHOICES.keys())
 def test_find_categorical_reads_every_way_to_name_features(wanted, expected):
-    mask = find_categorical(wanted, NAMES, 3, np.array([False, True, False]))
+    mask = make_categorical_mask(wanted, NAMES, 3, np.array([False, True, False]))
     assert (None if mask is None else mask.tolist()) == expected
 
 
 def test_find_categorical_finds_none_where_no_type_says_so():
-    assert find_categorical("from_dtype", NAMES, 3, np.zeros(3, dtype=bool)) is None
+    assert make_categorical_mask("from_dtype", NAMES, 3, np.zeros(3, dtype=bool)) is None
 
 
 BAD_CHOICES = {
@@ -207,4 +215,4 @@ BAD_CHOICES = {
 @pytest.mark.parametrize(("wanted", "names", "word"), BAD_CHOICES.values(), ids=BAD_CHOICES.keys())
 def test_find_categorical_refuses(wanted, names, word):
     with pytest.raises(ValueError, match=word):
-        find_categorical(wanted, names, 3, np.zeros(3, dtype=bool))
+        make_categorical_mask(wanted, names, 3, np.zeros(3, dtype=bool))

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
 from mpboost import MPBoostClassifier, load_model, save_model
-from mpboost.data.checks import MAX_CLASSES, encode_labels, find_classes
+from mpboost.data.checks import MAX_CLASSES, encode_labels, list_classes
 from mpboost.tasks import many_classes as class_tasks
 from tests.support.helpers import PatchKeeper, describe_model
 from tests.support.interrupts import interrupt_in
@@ -75,7 +75,7 @@ def test_fit_takes_labels_of_any_kind(way, names):
 
 def test_labels_are_coded_in_the_order_of_classes():
     y = np.array(["c", "a", "b", "c"])
-    classes = find_classes(y)
+    classes = list_classes(y)
     codes = encode_labels(y, classes)
     assert (classes.tolist(), codes.tolist(), codes.dtype) == (["a", "b", "c"], [2, 0, 1, 2], np.uint16)
 
@@ -84,7 +84,7 @@ def test_fit_refuses_more_classes_than_16_bits_can_code():
     y = np.arange(MAX_CLASSES + 1)
     with pytest.raises(ValueError, match=r"65536 classes, but 65535 are the most.*MPBoostRegressor"):
         make().fit(np.zeros((len(y), 1)), y)
-    assert len(find_classes(y[:-1])) == MAX_CLASSES
+    assert len(list_classes(y[:-1])) == MAX_CLASSES
 
 
 @each_way

@@ -121,7 +121,7 @@ def _as_key(value: Any) -> Key | None:
     return value if type(value) in (int, bool) else str(value)
 
 
-def find_categorical(
+def make_categorical_mask(
     wanted: Any, names: Sequence[Any] | None, n_features: int, by_dtype: NDArray[np.bool_]
 ) -> NDArray[np.bool_] | None:
     """Find which features are categorical, as a mask, or None where no one is.

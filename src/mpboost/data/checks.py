@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from mpboost._compat import check_sample_weight, check_y
-from mpboost.data.categories import Categories, Factors, as_keys, find_categorical, learn_categories
+from mpboost.data.categories import Categories, Factors, as_keys, learn_categories, make_categorical_mask
 from mpboost.data.sources import WIDE_TYPES, Source, read_source, refuse_lazy
 from mpboost.data.tables import ColumnTable, Table
 
@@ -80,7 +80,7 @@ def check_training_data(
     shell = copy.copy(estimator)
     has_categories = categorical_features is not None and not isinstance(categorical_features, str)
     source = read_source(shell, X, reset=True, has_categories=has_categories)
-    is_categorical = find_categorical(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
+    is_categorical = make_categorical_mask(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
     if has_categories and is_categorical is None:  # none after all: read X as prediction will
         source = read_source(shell, X, reset=True, has_categories=False)
     y = _check_targets(shell, y)
@@ -128,16 +128,16 @@ def check_validation_data(
     return table, y, _check_weights(sample_weight, y)
 
 
-def find_classes(y: NDArray[Any]) -> NDArray[Any]:
+def list_classes(y: NDArray[Any]) -> NDArray[Any]:
     """Find the classes, sorted.
 
     Examples
     --------
     >>> import numpy as np
-    >>> find_classes(np.array(["no", "yes", "no"]))
+    >>> list_classes(np.array(["no", "yes", "no"]))
     array(['no', 'yes'], dtype='<U3')
     """
-    distinct = _find_distinct(y)
+    distinct = _list_distinct(y)
     check_classification_targets(np.repeat(distinct, 2))  # which takes labels that all differ for numbers
     classes = np.unique(distinct)
     if len(classes) < 2:
@@ -168,7 +168,7 @@ def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     return np.searchsorted(classes, y).astype(np.uint16)
 
 
-def _find_distinct(values: NDArray[Any]) -> NDArray[Any]:
+def _list_distinct(values: NDArray[Any]) -> NDArray[Any]:
     """Find the distinct values, not sorted where they are objects: that would take long."""
     if values.dtype.kind != "O":
         return np.unique(values)
@@ -223,7 +223,7 @@ def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
     if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # strings of any length, which scikit-learn cannot read
         y = y.astype(object)
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
-        distinct = as_keys(_find_distinct(y).ravel())
+        distinct = as_keys(_list_distinct(y).ravel())
         if None in distinct:
             raise ValueError("Unknown label type: y has missing values (None, NaN); leave out their rows.")
         if all(isinstance(label, int) for label in distinct):  # bools, too

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
-from mpboost.data.checks import TrainingData, encode_labels, find_classes
+from mpboost.data.checks import TrainingData, encode_labels, list_classes
 from mpboost.data.tables import Table
 
 
@@ -66,20 +66,20 @@ class Problem:
         return replace(self, validation=Examples(table, encode_labels(y, self.classes), sample_weight))
 
 
-def pose_classes(data: TrainingData, class_weight: Any) -> Problem:
+def make_class_problem(data: TrainingData, class_weight: Any) -> Problem:
     """Leave out the rows that weigh nothing, code the labels, and combine the weights."""
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
     if class_weight is not None:
         weights = _multiply(weights, data.y, class_weight)
     table, y, weights, is_present = _leave_out(data, weights)
-    classes = find_classes(y)
+    classes = list_classes(y)
     examples = Examples(table, encode_labels(y, classes), _normalise(weights))
     return Problem(
         examples, classes, is_present, data.known.get("is_categorical_"), data.known.get("feature_names_in_")
     )
 
 
-def pose_values(data: TrainingData) -> Problem:
+def make_value_problem(data: TrainingData) -> Problem:
     """Leave out the rows that weigh nothing."""
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
     table, y, weights, is_present = _leave_out(data, weights)

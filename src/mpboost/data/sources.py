@@ -81,7 +81,7 @@ def read_source(estimator: Any, X: Any, *, reset: bool, has_categories: bool) ->
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             _check_not_empty(frame)
-            validate_data(estimator, _find_header(frame), reset=reset, skip_check_array=True)
+            validate_data(estimator, _make_header(frame), reset=reset, skip_check_array=True)
             array = _read_at_once(frame)
             return FrameSource(list(frame.iter_columns())) if array is None else ArraySource(array, frame.columns)
         refuse_lazy(X, "X")
@@ -177,7 +177,7 @@ class FrameSource:
     def to_table(self) -> Table:
         """Make a table of numbers."""
         columns = [self.read_numbers(feature) for feature in range(len(self.columns))]
-        block = _find_block(columns)
+        block = _view_as_block(columns)
         return ColumnTable(columns, [None] * len(columns)) if block is None else DenseTable(block)
 
     def read_numbers(self, feature: int) -> NDArray[Any]:
@@ -194,7 +194,7 @@ class FrameSource:
             return np.full(len(column), np.nan, dtype=np.float32)
         if dtype in (nw.Object, nw.Unknown):
             return _read_objects(column)
-        raise _refusal(column)
+        raise _make_refusal(column)
 
     def read_factors(self, feature: int) -> Factors:
         """Read a column of categories, by the codes of the frame where it has some."""
@@ -209,17 +209,17 @@ class FrameSource:
         if column.implementation.is_polars():
             # The numbers of categories need not be those of their list: look each one up in a row where it occurs.
             numbers = native.to_physical().cast(int).fill_null(-1).to_numpy()
-            used, positions = _find_used(numbers, numbers.max() + 1)
+            used, positions = _list_used(numbers, numbers.max() + 1)
             rows = np.zeros(len(used) + 1, dtype=np.int64)
             rows[positions] = np.arange(len(numbers))
             return Factors(as_keys(native.gather(rows).to_list()), positions)
         if column.implementation.is_pyarrow():
             whole = native.unify_dictionaries().combine_chunks()
             numbers = whole.indices.cast("int64").fill_null(-1).to_numpy()
-            used, positions = _find_used(numbers, len(whole.dictionary))
+            used, positions = _list_used(numbers, len(whole.dictionary))
             return Factors(as_keys(whole.dictionary.take(used).to_pylist()), positions)
         if hasattr(native, "cat"):
-            used, positions = _find_used(native.cat.codes.to_numpy(), len(native.cat.categories))
+            used, positions = _list_used(native.cat.codes.to_numpy(), len(native.cat.categories))
             return Factors(as_keys(native.cat.categories[used].tolist()), positions)
         return factorise(np.array([*column.to_list(), None], dtype=object)[:-1])
 
@@ -238,7 +238,7 @@ class _Header:
         return self._names
 
 
-def _find_header(frame: nw.DataFrame[Any]) -> Any:
+def _make_header(frame: nw.DataFrame[Any]) -> Any:
     return frame.to_native() if READS_FRAMES or frame.implementation.is_pandas() else _Header(frame)
 
 
@@ -259,7 +259,7 @@ def _read_at_once(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
     return native.to_numpy() if is_plain and not others else None
 
 
-def _find_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
+def _view_as_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
     """Find the one array that all columns are views of, as they are in many frames of pandas."""
     first = columns[0]
     if first.base is None or any(
@@ -273,7 +273,7 @@ def _find_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
     return as_strided(first, (len(first), len(columns)), (first.strides[0], steps.pop()), writeable=False)
 
 
-def _find_used(numbers: NDArray[Any], n_categories: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _list_used(numbers: NDArray[Any], n_categories: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Find the categories that occur and number them anew, where they are few of many; -1 stays what it is."""
     if len(numbers) >= n_categories:
         return np.arange(n_categories), numbers
@@ -295,12 +295,12 @@ def _read_objects(column: Series[Any]) -> NDArray[Any]:
         return as_native(values)
     known = [np.nan if key is None else value for key, value in zip(as_keys(values), values, strict=True)]
     if not all(isinstance(value, (Real, Decimal, np.bool_)) for value in known):
-        raise _refusal(column)
+        raise _make_refusal(column)
     with np.errstate(over="ignore"):  # long doubles may be beyond float64
         return np.array(known, dtype=np.float64)
 
 
-def _refusal(column: Series[Any]) -> TypeError:
+def _make_refusal(column: Series[Any]) -> TypeError:
     if column.dtype in (*CATEGORICAL_TYPES, nw.Object):
         advice = (
             "it must be one of categorical_features when the model is fitted ('from_dtype' finds text and categories), "

@@ -37,12 +37,12 @@ class Constraints:
             monotonic = np.zeros(n_columns, dtype=np.int8)
             monotonic[places] = self.monotonic[features]
         if self._interactions is not None:
-            kept = self._find_groups(features, places)
+            kept = self._list_groups(features, places)
             offsets = np.cumsum([0, *map(len, kept)], dtype=np.int64)
             members = np.concatenate(kept)
         return monotonic, offsets, members
 
-    def _find_groups(self, features: NDArray[np.int64], places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def _list_groups(self, features: NDArray[np.int64], places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         if self._interactions == "no_interactions" or len(places) == 1:
             return list(places[:, None])
         if self._interactions == "pairwise":
@@ -114,7 +114,7 @@ def _check_monotonic(given: Any, names: NDArray[Any] | None, n_features: int) ->
     directions = np.zeros(n_features, dtype=object)
     if isinstance(given, dict):
         for key, direction in given.items():
-            directions[_find_feature(key, names, n_features, "monotonic_cst")] = direction
+            directions[_look_up_feature(key, names, n_features, "monotonic_cst")] = direction
     else:
         directions = np.asarray(given, dtype=object)
         if directions.shape != (n_features,):
@@ -134,13 +134,13 @@ def _check_interactions(given: Any, names: NDArray[Any] | None, n_features: int)
     for group in given:
         if isinstance(group, str) or not isinstance(group, Iterable):
             raise ValueError(f"interaction_cst is a list of lists of features, but {group!r} is one of its entries.")
-        members = {_find_feature(key, names, n_features, "interaction_cst") for key in group}
+        members = {_look_up_feature(key, names, n_features, "interaction_cst") for key in group}
         groups.append(np.array(sorted(members), dtype=np.int64))
     rest = np.setdiff1d(np.arange(n_features), np.concatenate([*groups, np.empty(0, dtype=np.int64)]))
     return groups + ([rest] if len(rest) else [])  # features that are not named may act together
 
 
-def _find_feature(key: Any, names: NDArray[Any] | None, n_features: int, parameter: str) -> int:
+def _look_up_feature(key: Any, names: NDArray[Any] | None, n_features: int, parameter: str) -> int:
     if isinstance(key, str):
         if names is None or key not in names:
             raise ValueError(f"{parameter} names a feature {key!r} that X does not have.")

@@ -40,13 +40,13 @@ def count_votes(totals: NDArray[np.int32], n_learners: int) -> NDArray[np.int32]
     return np.column_stack([n_learners - totals, n_learners + totals]) // 2
 
 
-def find_winners(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> NDArray[np.intp]:
+def pick_winners(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> NDArray[np.intp]:
     """Find the class with the most votes in each row, at a tie the one of the highest rank.
 
     Examples
     --------
     >>> import numpy as np
-    >>> find_winners(np.array([[1, 1, 0], [0, 1, 2]]), np.array([1, 0, 2], dtype=np.uint16))
+    >>> pick_winners(np.array([[1, 1, 0], [0, 1, 2]]), np.array([1, 0, 2], dtype=np.uint16))
     array([0, 2])
     """
     by_rank = np.argsort(-ranks.astype(np.int64))
@@ -63,7 +63,7 @@ def break_ties(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> tuple[
     array([[1.25, 0.75, 0.  ],
            [0.  , 1.  , 2.  ]])
     """
-    winners = find_winners(counts, ranks)
+    winners = pick_winners(counts, ranks)
     rows = np.arange(len(counts))
     is_tied = counts == counts[rows, winners, None]
     is_tied[rows, winners] = False

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost._arrays import Floats, Label, Positions
 from mpboost.outputs.kinds import ClassVotes, Colours, LearnerOutputs
-from mpboost.outputs.votes import count_rival_votes, find_winners
+from mpboost.outputs.votes import count_rival_votes, pick_winners
 from mpboost.sampling.questions import Labels
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.voting import VotingTask
@@ -111,7 +111,7 @@ class ManyClassTask(VotingTask, Generic[Label]):
 
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
         """Give the accuracy on other rows."""
-        return float(np.average(find_winners(totals, self.ranks) == labels, weights=weights))
+        return float(np.average(pick_winners(totals, self.ranks) == labels, weights=weights))
 
     @abstractmethod
     def _count(self, outputs: NDArray[Label], rows: Positions, threads: _native.Threads) -> tuple[float, float]:
