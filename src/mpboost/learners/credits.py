@@ -1,4 +1,4 @@
-"""How the credits of features are scaled."""
+"""Scales the credits of features."""
 
 import numpy as np
 
@@ -6,6 +6,6 @@ from mpboost._arrays import Floats
 
 
 def balance(credits: Floats) -> Floats:
-    """Scale credits, some of which may be negative, so that each learner has as much to say."""
+    """Scale credits, which may be negative, so that their absolute values sum to 1: all learners count the same."""
     total = np.abs(credits).sum()
     return credits / total if total > 0 else credits
