@@ -46,7 +46,7 @@ def test_count_votes_leaves_counts_alone():
 
 
 @given(ballots())
-def test_find_winners_takes_the_most_votes_then_the_highest_rank(ballot):
+def test_pick_winners_takes_the_most_votes_then_the_highest_rank(ballot):
     counts, ranks = ballot
     expected = [max(range(len(ranks)), key=lambda k: (row[k], ranks[k])) for row in counts.tolist()]
     assert pick_winners(counts, ranks).tolist() == expected

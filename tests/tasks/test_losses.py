@@ -97,13 +97,13 @@ def test_move_adds_the_values_of_leaves_and_multiplies_derivatives_by_weights(na
     np.testing.assert_array_equal(now.raw, moved.raw)
     for one, other in ((now.gradients, moved.gradients), (now.hessians, moved.hessians)):
         np.testing.assert_allclose(one, (other.T * weights).T, rtol=1e-5, atol=1e-12)
-    score = loss.score_training(quality, loss.find_total(weights))
+    score = loss.score_training(quality, loss.compute_total(weights))
     labels = loss.labels
     if isinstance(loss, ValueLoss):
         labels = labels.astype(float) * (np.exp(loss.offset) if loss.is_log else loss.scale)
         labels = labels if loss.is_log else labels + loss.offset
     users = loss.offset + loss.scale * now.raw.astype(np.float64)
-    expected = loss.find_score(users, labels, weights.astype(np.float64))
+    expected = loss.compute_score(users, labels, weights.astype(np.float64))
     assert score == pytest.approx(expected, rel=1e-5)
 
 
@@ -200,9 +200,9 @@ def test_log_links_predict_positive_means(loss):
 @pytest.mark.parametrize(
     ("loss", "y", "message"),
     [
-        ("poisson", [0.0, 1.0, -1.0], "not negative, but y has"),
+        ("poisson", [0.0, 1.0, -1.0], "at least 0, but y contains negative"),
         ("poisson", [0.0, 0.0, 0.0], "all 0"),
-        ("gamma", [1.0, 2.0, 0.0], "above 0, but y has"),
+        ("gamma", [1.0, 2.0, 0.0], "positive numbers, but y contains others"),
     ],
 )
 def test_log_links_refuse_numbers_that_they_are_not_made_for(loss, y, message):
@@ -213,7 +213,7 @@ def test_log_links_refuse_numbers_that_they_are_not_made_for(loss, y, message):
 def test_log_links_refuse_such_numbers_among_validation_data_too():
     X, y = np.zeros((3, 1)), np.ones(3)
     for loss, y_val in (("gamma", [0.0]), ("poisson", [-1.0])):
-        with pytest.raises(ValueError, match="y_val has others"):
+        with pytest.raises(ValueError, match="y_val contains"):
             MPGradientBoostingRegressor(loss=loss).fit(X, y, X_val=X[:1], y_val=y_val)
     MPGradientBoostingRegressor(loss="poisson", n_estimators=2).fit(X, y, X_val=X[:1], y_val=[0.0])
 
