@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_classes
+from mpboost.data.problem import Problem, make_class_problem
 from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import CLASSIFIER_CONSTRAINTS
 from mpboost.estimators.publishing import Attributes, describe_classifier
@@ -225,7 +225,7 @@ class MPBoostClassifier(VotingBooster):
         self.random_state = random_state
 
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_classes(data, self.class_weight)
+        return make_class_problem(data, self.class_weight)
 
     def _make_task(self, problem: Problem, seed: int) -> LabelTask:
         assert problem.classes is not None

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_classes
+from mpboost.data.problem import Problem, make_class_problem
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_CLASSIFIER_CONSTRAINTS
 from mpboost.estimators.publishing import Attributes, describe_gradient_classifier
@@ -350,7 +350,7 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
         return decided
 
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_classes(data, self.class_weight)
+        return make_class_problem(data, self.class_weight)
 
     def _make_loss(self, problem: Problem) -> Loss:
         assert problem.classes is not None

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_values
+from mpboost.data.problem import Problem, make_value_problem
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_REGRESSOR_CONSTRAINTS
 from mpboost.estimators.publishing import Attributes, describe_gradient_regressor
@@ -283,7 +283,7 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
             yield predict_values(self._loss, raw)
 
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_values(data)
+        return make_value_problem(data)
 
     def _make_loss(self, problem: Problem) -> Loss:
         labels, weights = problem.examples.labels, problem.examples.weights

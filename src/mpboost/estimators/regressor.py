@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_values
+from mpboost.data.problem import Problem, make_value_problem
 from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import REGRESSOR_CONSTRAINTS
 from mpboost.estimators.patch_base import PatchBooster
@@ -240,7 +240,7 @@ class MPBoostRegressor(RegressorMixin, PatchBooster):
             yield total / n_learners
 
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_values(data)
+        return make_value_problem(data)
 
     def _make_task(self, problem: Problem, seed: int) -> LabelTask:
         return ValueTask(

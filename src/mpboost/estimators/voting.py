@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 
 from mpboost.estimators.patch_base import PatchBooster
 from mpboost.outputs.kinds import ClassVotes, Colours, Outputs, Signs
-from mpboost.outputs.votes import break_ties, count_votes, find_winners, share_votes
+from mpboost.outputs.votes import break_ties, count_votes, pick_winners, share_votes
 
 
 class VotingBooster(ClassifierMixin, PatchBooster):
@@ -138,7 +138,7 @@ class VotingBooster(ClassifierMixin, PatchBooster):
         return self.learning_rate_ * (broken if len(self.classes_) > 2 else broken[:, 1] - broken[:, 0])
 
     def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
-        return self.classes_[find_winners(votes, self._ranks)]
+        return self.classes_[pick_winners(votes, self._ranks)]
 
     def _calibrate(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
         return self._calibration.predict(*break_ties(votes, self._ranks))
