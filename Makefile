@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare sanitize sanitize-threads clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -63,18 +63,17 @@ test-lowest:  ## Run the tests with the oldest supported libraries; count scikit
 	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/%.py)
 	.venv-lowest/bin/python -m tests.support.battery.count
 
-NATIVE_FILES = $(shell find native -name '*.[ch]pp' -o -name '*.inl')
-CLANG_FORMAT := $(BIN)/clang-format --fallback-style=none
+NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
 lint: $(VENV)/package.stamp  ## Check style and spelling.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
-	@$(CLANG_FORMAT) --dry-run -Werror $(NATIVE_FILES)
+	@$(BIN)/clang-format --dry-run -Werror $(NATIVE_FILES)
 
 format: $(VENV)/package.stamp  ## Correct what can be corrected of style.
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
-	@$(CLANG_FORMAT) -i $(NATIVE_FILES)
+	@$(BIN)/clang-format -i $(NATIVE_FILES)
 
 hooks: $(VENV)/package.stamp  ## Let git check style, spelling and types before each commit.
 	$(BIN)/pre-commit install
@@ -95,21 +94,21 @@ bench-quality: $(VENV)/package.stamp  ## Measure accuracy and the paper's ablati
 	$(BIN)/python -m benchmarks.quality
 
 bench-tasks: $(VENV)/package.stamp  ## Measure many classes and regression, beside scikit-learn.
-	$(BIN)/python -m benchmarks.tasks
+	$(BIN)/python -m benchmarks.quality.tasks
 
 bench-labels: $(VENV)/package.stamp  ## Measure how well flipped labels are found, beside cross-validation.
-	$(BIN)/python -m benchmarks.label_issues
+	$(BIN)/python -m benchmarks.quality.label_issues
 
 bench-defaults: $(VENV)/package.stamp  ## Measure our defaults beside those of others: accuracy, flipped labels, features found.
 	$(BIN)/python -m benchmarks.defaults all
 
 bench-choices: $(VENV)/package.stamp  ## Measure how each default was chosen.
-	$(BIN)/python -m benchmarks.choices
+	$(BIN)/python -m benchmarks.defaults.choices
 
 bench-gradient: $(VENV)/bench.stamp  ## Measure gradient boosting beside LightGBM, XGBoost, CatBoost: time, accuracy, prediction.
 	$(BIN)/python -m benchmarks.gradient all
 
-# Everything of the paper, with today's peers: hours, but a run that was interrupted goes on. QUICK=1: a few minutes.
+# Everything of the paper, with today's libraries beside the paper's: hours, but a run that was interrupted goes on. QUICK=1: a few minutes.
 QUICK_FLAG := $(if $(QUICK),--quick)
 paper: $(VENV)/bench.stamp  ## Run the paper's tables and figures, and write docs/reproduction.md (QUICK=1: try it).
 	$(BIN)/python -m benchmarks.paper $(QUICK_FLAG)
@@ -118,7 +117,8 @@ paper: $(VENV)/bench.stamp  ## Run the paper's tables and figures, and write doc
 	$(if $(QUICK),,$(BIN)/python -m benchmarks.paper.page)
 
 bench-peers: $(VENV)/bench.stamp  ## Run the paper's tables on sets that it does not have (QUICK=1: try it).
-	$(BIN)/python -m benchmarks.paper --config benchmarks/peers.toml $(if $(QUICK),--only spambase)
+	$(BIN)/python -m benchmarks.paper --config benchmarks/paper/other_sets.toml \
+	  $(if $(QUICK),--only spambase --results build/benchmarks/other_sets)
 
 bench-scaling: $(VENV)/bench.stamp  ## Measure time and memory as rows and columns grow, beside others; draw both.
 	$(BIN)/python -m benchmarks.scaling $(QUICK_FLAG)
@@ -126,6 +126,9 @@ bench-scaling: $(VENV)/bench.stamp  ## Measure time and memory as rows and colum
 BASE ?= HEAD
 bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revision>, in turns: did anything become slower or worse?
 	$(BIN)/python -m benchmarks.compare $(BASE)
+
+fingerprints: $(VENV)/package.stamp  ## Print a hash of each of many models: equal before and after a change that keeps them.
+	@$(BIN)/python -m benchmarks.compare.fingerprints
 
 # The kernel tests against a build with the address and undefined-behaviour sanitizers.
 SANITIZED := build/sanitize
@@ -149,23 +152,14 @@ clang: $(VENV)/package.stamp  ## Build with Clang, warnings as errors, and run t
 	  -C build-dir=$(CLANG_BUILT)/cmake -C cmake.define.MPBOOST_DEV=ON -C cmake.define.CMAKE_CXX_COMPILER=$(CLANG) .
 	PYTHONPATH=$(CLANG_BUILT)/site $(BIN)/python -m pytest -q tests/native
 
-# Every version formats a little differently, and checks more.
-NATIVE_TOOLS := clang-format==23.1.* clang-tidy==23.1.*
-NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
-$(VENV)/native-tools.stamp: $(VENV)/tools.stamp
-	$(PIP) install $(NATIVE_TOOLS)
+$(VENV)/tidy.stamp: $(VENV)/tools.stamp
+	$(PIP) install "clang-tidy==23.1.*"  # every version checks more
 	@touch $@
 
-tidy: $(VENV)/native-tools.stamp  ## Check the style of the C++ code, and look for its usual mistakes.
-	$(BIN)/clang-format --dry-run -Werror $(NATIVE_FILES)
+tidy: $(VENV)/tidy.stamp  ## Look for the usual mistakes in the C++ code.
 	$(BIN)/cmake --preset dev
 	printf '%s\n' $(filter native/%.cpp,$(NATIVE_FILES)) | \
 	  xargs -P $$(nproc) -n 4 $(BIN)/clang-tidy -p build/presets/dev --quiet
-
-format-native: $(VENV)/native-tools.stamp  ## Format the C++ code.
-	$(BIN)/clang-format -i $(NATIVE_FILES)
-
-.PHONY: clang tidy format-native
 
 # The wheel is built from the source distribution, so both are tried.
 WHEEL_TRY := build/wheel-try

@@ -16,12 +16,17 @@ Data = TypeVar("Data")
 _HARMLESS = ("output", "memory", "jobs", "threads", "kind")
 
 
-def make_parser(description: str | None) -> argparse.ArgumentParser:
-    """Make a parser with the options that all have; the lines of the description stay as they are."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--quick", action="store_true", help="seconds, or some minutes: shows that it runs, measures little"
+def make_parser(description: str | None, *, has_quick: bool = True) -> argparse.ArgumentParser:
+    """Make a parser with the option that nearly all have; the lines of the description stay as they are."""
+    module = getattr(sys.modules["__main__"], "__spec__", None)
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {module.name.removesuffix('.__main__')}" if module else None,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    if has_quick:
+        help_text = "seconds, or some minutes: shows that it runs, measures little"
+        parser.add_argument("--quick", action="store_true", help=help_text)
     return parser
 
 
@@ -30,22 +35,20 @@ def add_only(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
     parser.add_argument("--only", nargs="+", choices=list(names), metavar="NAME", help=f"some of: {'; '.join(names)}")
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the folder of results."""
+def parse(
+    parser: argparse.ArgumentParser, arguments: list[str] | None, benchmark: str
+) -> tuple[argparse.Namespace, Path]:
+    """Parse the arguments, with an option for the folder of results; give that folder, too.
+
+    By default it depends on whether the run is whole: one that was told to be quick, or to leave something out, must
+    not replace results that are published.
+    """
     help_text = "folder for the results; by default benchmarks/results, or build/benchmarks for a quick or partial run"
     parser.add_argument("--output", type=Path, help=help_text)
-
-
-def choose_output(parser: argparse.ArgumentParser, options: argparse.Namespace, benchmark: str) -> Path:
-    """Choose the folder of a benchmark's results: that of the option, or one by whether the run is whole.
-
-    A run that was told to be quick, or to leave something out, must not replace results that are published.
-    """
-    if options.output:
-        return Path(options.output)
+    options = parser.parse_args(arguments)
     chosen = {name: value for name, value in vars(options).items() if name not in _HARMLESS}
-    is_whole = all((value or None) == (parser.get_default(name) or None) for name, value in chosen.items())
-    return (RESULTS if is_whole else TRIALS) / benchmark
+    is_whole = all(value == parser.get_default(name) for name, value in chosen.items())
+    return options, options.output or (RESULTS if is_whole else TRIALS) / benchmark
 
 
 def run_on(load: Callable[[], Data], measure: Callable[[Data], None]) -> int:

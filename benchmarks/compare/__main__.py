@@ -7,13 +7,12 @@ fails, and 2 if a revision is unknown or does not build. Whether models are the 
 ``python -m benchmarks.compare.fingerprints``.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from benchmarks.common.command import add_only
+from benchmarks.common.command import add_only, make_parser
 from benchmarks.common.folders import TRIALS
 from benchmarks.common.measure import describe_machine
 from benchmarks.common.output import print_heading, print_line
@@ -65,7 +64,7 @@ def report(comparisons: Sequence[Comparison], names: Sequence[str], path: Path) 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__, has_quick=False)
     parser.add_argument("base", help="a commit, branch or tag")
     parser.add_argument("--head", help="what to compare with it; by default the work tree, as its files are")
     parser.add_argument("--turns", type=int, default=15, help="measurements of each, at least 3; by default 15")

@@ -7,7 +7,7 @@ it comes, in Markdown, and written to a CSV file. ``python -m benchmarks.default
 
 import sys
 
-from benchmarks.common.command import add_only, add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.data.files import find_file
 from benchmarks.data.sets import SETS
 from benchmarks.defaults.features import show_features
@@ -21,13 +21,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
     parser.add_argument("kind", choices=("table", "noise", "features", "all"), help="what to measure")
     add_only(parser, GOALS)
-    add_output(parser)
-    options = parser.parse_args(arguments)
+    options, folder = parse(parser, arguments, "defaults")
 
     kinds = ("table", "noise", "features") if options.kind == "all" else (options.kind,)
     sets = {"table": tuple(GOALS), "noise": NOISY_SETS, "features": ("madelon",)}
     chosen = {kind: [name for name in sets[kind] if name in (options.only or GOALS)] for kind in kinds}
-    folder = choose_output(parser, options, "defaults")
     n_seeds, n_rows = (2, 400) if options.quick else (N_SEEDS, None)
 
     def measure(_: object) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from benchmarks.common.command import add_only, add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import ResultTable
 from benchmarks.contestants.measuring import Outcome
@@ -114,9 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sets", nargs="+", choices=NAMES, default=NAMES, metavar="SET", help="; ".join(NAMES))
     parser.add_argument("--seeds", type=int, default=2, help="how many, of the splits and of the models")
     parser.add_argument("--jobs", type=int, default=2, help="fits at a time")
-    add_output(parser)
-    options = parser.parse_args(arguments)
-    folder = choose_output(parser, options, "defaults")
+    options, folder = parse(parser, arguments, "defaults")
     n_seeds, n_rows = (1, 300) if options.quick else (options.seeds, MAX_ROWS)
 
     def measure(_: object) -> None:

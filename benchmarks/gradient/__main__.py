@@ -8,7 +8,7 @@ comes, in Markdown, and written to a CSV file. Contestants that are not installe
 import sys
 from pathlib import Path
 
-from benchmarks.common.command import add_only, add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.common.folders import TRIALS
 from benchmarks.contestants import find_installed
 from benchmarks.contestants.measuring import FitMemory
@@ -34,8 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, help=f"seeds 0, 1, ..., by default {N_SEEDS}")
     parser.add_argument("--threads", type=int, default=1, help="of each fit, for speed and accuracy; by default 1")
     parser.add_argument("--memory", type=Path, default=TRIALS / "fits", help="folder that keeps the fits of others")
-    add_output(parser)
-    options = parser.parse_args(arguments)
+    options, folder = parse(parser, arguments, "gradient")
 
     kinds = KINDS if options.kind == "all" else (options.kind,)
     sets = {
@@ -47,7 +46,6 @@ def main(arguments: list[str] | None = None) -> int:
     n_seeds, n_rows, n_trees = (2, 400, (5, 10)) if options.quick else (N_SEEDS, None, N_TREES)
     n_seeds = options.seeds or n_seeds
     others = find_installed(options.others)
-    folder = choose_output(parser, options, "gradient")
 
     def measure(_: object) -> None:
         if "speed" in kinds:

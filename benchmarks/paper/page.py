@@ -3,7 +3,6 @@
 Its text is in ``reproduction.md`` beside this file; every number comes from the files of results.
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from string import Template
 
+from benchmarks.common.command import make_parser
 from benchmarks.common.folders import PROJECT
 from benchmarks.common.output import format_markdown, print_line
 from benchmarks.common.results import read_rows
@@ -47,7 +47,7 @@ TEXT = Path(__file__).with_name("reproduction.md")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__, has_quick=False)
     parser.add_argument("--output", type=Path, default=PAGE, help="where to write the page")
     options = parser.parse_args(arguments)
     options.output.write_text(write_page(read_config(PAPER_CONFIG)), encoding="utf-8")

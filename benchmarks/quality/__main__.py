@@ -6,7 +6,7 @@ label_issues, tuning, calibration and categories.
 
 import sys
 
-from benchmarks.common.command import add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import make_parser, parse, run_on
 from benchmarks.common.folders import TRIALS
 from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_case_study
@@ -15,9 +15,8 @@ from benchmarks.quality.case_study import QUICK, Effort, show_ablation, show_acc
 
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
-    add_output(parser)
-    options = parser.parse_args(arguments)
-    effort, folder = QUICK if options.quick else Effort(), choose_output(parser, options, "quality")
+    options, folder = parse(parser, arguments, "quality")
+    effort = QUICK if options.quick else Effort()
 
     def measure(problem: Problem) -> None:
         show_accuracy(problem, effort, folder)

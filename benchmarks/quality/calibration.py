@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import log_loss
 
-from benchmarks.common.command import add_only, add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.common.measure import time_call
 from benchmarks.common.results import ResultTable
 from benchmarks.contestants import CONTESTANTS, Plan
@@ -28,10 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     add_only(parser, TWO_CLASSES)
     parser.add_argument("--seeds", type=int, nargs="+", default=[10, 11, 12], help="of the splits and of the models")
     parser.add_argument("--rows", type=int, default=MAX_ROWS, help="the most to learn from, and to be judged by")
-    add_output(parser)
-    options = parser.parse_args(arguments)
+    options, folder = parse(parser, arguments, "quality")
     names = options.only or list(TWO_CLASSES)[: 3 if options.quick else None]
-    path = choose_output(parser, options, "quality") / "calibration.csv"
+    path = folder / "calibration.csv"
 
     def measure_all(_: object) -> None:
         if options.quick:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss
 
-from benchmarks.common.command import add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import make_parser, parse, run_on
 from benchmarks.common.measure import take_turns, time_call
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
@@ -21,9 +21,7 @@ from mpboost import MPBoostClassifier
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=10, help="how many")
-    add_output(parser)
-    options = parser.parse_args(arguments)
-    folder = choose_output(parser, options, "quality")
+    options, folder = parse(parser, arguments, "quality")
     n_seeds, n_rows, n_iterations = (2, 2000, 30) if options.quick else (options.seeds, None, 300)
 
     def measure_both(arrays: dict[str, NDArray[Any]]) -> None:

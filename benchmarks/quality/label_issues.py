@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from threadpoolctl import threadpool_limits
 
-from benchmarks.common.command import add_only, add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
 from benchmarks.contestants import CONTESTANTS, Plan
@@ -30,8 +30,7 @@ N_THREADS = 1
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
     add_only(parser, NAMES)
-    add_output(parser)
-    options = parser.parse_args(arguments)
+    options, folder = parse(parser, arguments, "quality")
     n_rows, rates = (600, RATES[:1]) if options.quick else (None, RATES)
     other = CONTESTANTS["HistGradientBoosting"].make(Plan(10 if options.quick else 100))
 
@@ -48,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
             lines += [[name, f"{rate:.0%}", *compare(flip(X[rows], y[rows], rate), other)] for rate in rates]
         columns = ["set", "flipped", "rows", "AUC", "AUC, folds", "more", "s", "s, folds", "ratio"]
         columns += ["precision", "recall"]
-        show_table(choose_output(parser, options, "quality") / "label_issues.csv", columns, lines)
+        show_table(folder / "label_issues.csv", columns, lines)
 
     return run_on(lambda: {name: load(name) for name in options.only or NAMES}, measure)
 

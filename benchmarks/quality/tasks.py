@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common.command import add_only, add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
 from benchmarks.contestants import CONTESTANTS, Plan
@@ -70,9 +70,8 @@ CONTESTS = {
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
     add_only(parser, CONTESTS)
-    add_output(parser)
-    options = parser.parse_args(arguments)
-    effort, folder = QUICK if options.quick else Effort(), choose_output(parser, options, "quality")
+    options, folder = parse(parser, arguments, "quality")
+    effort = QUICK if options.quick else Effort()
 
     def measure_all(arrays: Mapping[str, dict[str, NDArray[Any]]]) -> None:
         print_line(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
-from benchmarks.common.command import add_only, add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.common.measure import time_call
 from benchmarks.common.results import ResultTable
 from benchmarks.data.files import find_file
@@ -31,10 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
     add_only(parser, GRIDS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4], help="of the splits")
-    add_output(parser)
-    options = parser.parse_args(arguments)
+    options, folder = parse(parser, arguments, "quality")
     names = options.only or GRIDS
-    path = choose_output(parser, options, "quality") / "tuning.csv"
+    path = folder / "tuning.csv"
 
     def measure_all(_: object) -> None:
         if options.quick:

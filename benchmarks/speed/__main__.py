@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks.common.command import add_output, choose_output, make_parser, run_on
+from benchmarks.common.command import make_parser, parse, run_on
 from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_case_study
 from benchmarks.speed.sections import (
@@ -19,9 +19,8 @@ from benchmarks.speed.sections import (
 
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
-    add_output(parser)
-    options = parser.parse_args(arguments)
-    effort, folder = QUICK if options.quick else Effort(), choose_output(parser, options, "speed")
+    options, folder = parse(parser, arguments, "speed")
+    effort = QUICK if options.quick else Effort()
 
     def measure(problem: Problem) -> None:
         compare_with_literal_loop(problem, effort, folder)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 
-from benchmarks.common.command import add_output, choose_output, make_parser, print_machine
+from benchmarks.common.command import make_parser, parse, print_machine
 from benchmarks.common.measure import median_ratio, take_turns
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
@@ -67,8 +67,7 @@ def terminal() -> Iterator[None]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
-    add_output(parser)
-    options = parser.parse_args(arguments)
+    options, folder = parse(parser, arguments, "speed")
     n_iterations, n_turns = (100, 2) if options.quick else (2000, 11)
     X, y = make_table(20_000, 50)
     parameters = {"n_estimators": n_iterations, "stopping": None, "random_state": 0}
@@ -90,7 +89,6 @@ def main(arguments: list[str] | None = None) -> int:
     print_machine()
     print_heading(f"A fit of {n_iterations} iterations on {len(X):,} rows, {n_turns} turns")
     medians = [(name, f"{statistics.median(taken):.3f}") for name, taken in times.items()]
-    folder = choose_output(parser, options, "speed")
     show_table(folder / "progress_bar.csv", ["fit", "seconds of the processor"], medians)
     overhead = median_ratio(times["with a bar"], times["silent"]) - 1
     share = statistics.median(bar.seconds / taken for bar, taken in zip(bars[1:], times["with a bar"], strict=True))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from benchmarks.common.command import add_output, choose_output, make_parser, print_machine
+from benchmarks.common.command import make_parser, parse, print_machine
 from benchmarks.common.measure import measure_growth
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
@@ -37,8 +37,7 @@ class Measured:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
-    add_output(parser)
-    options = parser.parse_args(arguments)
+    options, folder = parse(parser, arguments, "speed")
     n_rows, n_columns, n_iterations = (5_000, 2_000, 10) if options.quick else (100_000, 20_000, 100)
     print_machine()
     measured = {kind: measure_in_new_process(kind, n_rows, n_columns, n_iterations) for kind in ("csr", "csc")}
@@ -60,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     ]
     columns = ["format", "MB", "fit: MB more", "times the matrix", "drawn columns", "times without them", "fit: s"]
     columns += ["predict: MB more", "predict: s", "out-of-patch"]
-    show_table(choose_output(parser, options, "speed") / "sparse.csv", columns, rows)
+    show_table(folder / "sparse.csv", columns, rows)
     worst = max(found.multiple for found in measured.values())
     verdict = "kept" if worst + 1 <= 3 else "BROKEN"
     print_line(

@@ -118,7 +118,7 @@ def test_categories_are_no_worse_than_their_codes_on_adult():
     assert categories > codes - 0.001
 
 
-# Where there is a margin: benchmarks.calibration has all sets.
+# Where there is a margin: benchmarks.quality.calibration has all sets.
 @pytest.mark.parametrize("name", ["adult", "magic", "madelon"])
 def test_calibrated_probabilities_are_no_worse_than_those_of_a_forest(name):
     X, y, X_test, y_test = split(name)

@@ -11,11 +11,10 @@ from mpboost import _native
 from mpboost._arrays import Floats, Label, Positions
 from mpboost.data.tables import SparseTable, Table
 from mpboost.learners.contract import TrainedLearner
-from mpboost.learners.credits import balance
 from mpboost.learners.trees import Importance
 from mpboost.outputs.kinds import LearnerOutputs
 from mpboost.sampling.draws import Draw
-from mpboost.sampling.features import to_shares
+from mpboost.sampling.features import balance, to_shares
 from mpboost.sampling.questions import Labels
 
 

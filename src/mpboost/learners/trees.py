@@ -10,10 +10,9 @@ from mpboost._arrays import Label, Mask, Positions
 from mpboost.data.binned import BinnedData, make_binned_data
 from mpboost.data.tables import Table
 from mpboost.learners.contract import TrainedLearner
-from mpboost.learners.credits import balance
 from mpboost.outputs.kinds import LearnerOutputs, Outputs
 from mpboost.sampling.draws import Draw
-from mpboost.sampling.features import to_shares
+from mpboost.sampling.features import balance, to_shares
 from mpboost.sampling.questions import Labels
 
 Importance = Literal["out_of_patch", "impurity", "permutation"]

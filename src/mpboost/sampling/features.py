@@ -82,3 +82,9 @@ def to_shares(importances: NDArray[np.float64]) -> NDArray[np.float64]:
     importances = np.maximum(importances, 0.0)
     total = importances.sum()
     return importances / total if total > 0 else importances
+
+
+def balance(credits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale credits, some of which may be negative, so that each learner has as much to say."""
+    total = np.abs(credits).sum()
+    return credits / total if total > 0 else credits
