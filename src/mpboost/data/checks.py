@@ -13,7 +13,7 @@ import numpy as np
 from narwhals import Series
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
@@ -66,7 +66,7 @@ class TrainingData:
 
 @_refuse_odd_numbers()
 def check_training_data(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -104,7 +104,7 @@ def check_training_data(
 
 
 @_refuse_odd_numbers()
-def check_table(estimator: Any, X: Any) -> Table:
+def check_table(estimator: BaseEstimator, X: Any) -> Table:
     """Check a table to predict: it must have the features that the estimator was fitted with."""
     is_categorical = getattr(estimator, "is_categorical_", None)
     source = read_source(estimator, X, reset=False, has_categories=is_categorical is not None)
@@ -117,7 +117,7 @@ def check_table(estimator: Any, X: Any) -> Table:
 
 @_refuse_odd_numbers()
 def check_validation_data(
-    estimator: Any, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
+    estimator: BaseEstimator, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
     """Check validation data: it must have the features of the training data, which ``known`` describes."""
     if X is None or y is None:
@@ -207,14 +207,14 @@ def _encode(
     return ColumnTable(columns, [None if each is None else each.n_codes for each in categories]), categories
 
 
-def _check_targets(estimator: Any, y: Any) -> NDArray[Any]:
+def _check_targets(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = _as_array(y, "y")
     return _check_values(estimator, y) if is_regressor(estimator) else _check_labels(estimator, y)
 
 
-def _check_values(estimator: Any, y: Any) -> NDArray[np.float64]:
+def _check_values(estimator: BaseEstimator, y: Any) -> NDArray[np.float64]:
     y = np.asarray(check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
     if len(y) and np.abs(y).max() > MAX_VALUE:
         raise ValueError(
@@ -223,7 +223,7 @@ def _check_values(estimator: Any, y: Any) -> NDArray[np.float64]:
     return y
 
 
-def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
+def _check_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # variable-length strings, which scikit-learn cannot read
         y = y.astype(object)
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":

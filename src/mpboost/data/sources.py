@@ -12,6 +12,7 @@ from narwhals import Series
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_array, validate_data
 
@@ -55,7 +56,7 @@ class Source(Protocol):
         """Read a column of categories."""
 
 
-def read_source(estimator: Any, X: Any, *, reset: bool, has_categories: bool) -> Source:
+def read_source(estimator: BaseEstimator, X: Any, *, reset: bool, has_categories: bool) -> Source:
     """Check a table, its number of features and their names by scikit-learn's rules and messages.
 
     Parameters

@@ -18,7 +18,9 @@ def check_model(model: Any) -> None:
     check_is_fitted(model)
 
 
-def check_predicts(kind: Literal["classes", "numbers"], model: Any, display: str, instead: str = "") -> None:
+def check_predicts(
+    kind: Literal["classes", "numbers"], model: MinipatchBooster, display: str, instead: str = ""
+) -> None:
     """Raise an error if the model predicts the other kind of target, and name the display to use instead."""
     check_model(model)
     actual = "classes" if hasattr(model, "classes_") else "numbers"

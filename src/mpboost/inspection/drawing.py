@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost.boosting.history import History
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_model
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def make_axes(n_axes: int = 1, size: tuple[float, float] = (7.0, 4.2), n_rows: i
     return np.asarray(axes.flat[:n_axes])
 
 
-def read_history(model: Any) -> History:
+def read_history(model: MinipatchBooster) -> History:
     """Read the history of a model; raise an error if it has none."""
     check_model(model)
     if not hasattr(model, "history_"):

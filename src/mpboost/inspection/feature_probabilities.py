@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpboost.boosting.callbacks import FeatureProbabilityRecorder
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.drawing import (
     COLOURS,
@@ -243,7 +244,7 @@ class FeatureProbabilitiesDisplay:
         return make_axes(n_images, size, n_rows)
 
 
-def _read_paths(model: Any) -> dict[int, NDArray[np.float32]]:
+def _read_paths(model: MinipatchBooster) -> dict[int, NDArray[np.float32]]:
     """Read q at the iterations that the model recorded."""
     history = read_history(model)
     if history.feature_probabilities is None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.outputs.votes import break_ties, pick_winners
 from mpboost.tasks.losses import predict_shares
 
@@ -38,7 +39,7 @@ class Judgement:
         return self.given == self.predicted
 
 
-def judge(model: Any) -> Judgement | None:
+def judge(model: MinipatchBooster) -> Judgement | None:
     """Return the out-of-patch predictions of a fitted model; None if it has none.
 
     Ties between classes are broken as in ``predict``. Rows that no learner can judge are left out.
@@ -56,7 +57,7 @@ def judge(model: Any) -> Judgement | None:
     return Judgement(rows, given, predicted, model.oop_counts_[rows])
 
 
-def require_judgement(model: Any) -> Judgement:
+def require_judgement(model: MinipatchBooster) -> Judgement:
     """Return the out-of-patch predictions of a model; raise an error if it has none."""
     judgement = judge(model)
     if judgement is None:
@@ -65,7 +66,7 @@ def require_judgement(model: Any) -> Judgement:
 
 
 def compute_probabilities(
-    model: Any, judgement: Judgement, max_probabilities: int | None = None
+    model: MinipatchBooster, judgement: Judgement, max_probabilities: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Compute the out-of-patch probabilities of the classes, for all judged rows or for a random sample of them.
 
@@ -94,13 +95,13 @@ def compute_probabilities(
     return places, model._calibration.predict(*break_ties(_count_votes(model, rows), model._ranks))
 
 
-def decode_targets(model: Any, targets: NDArray[Any]) -> NDArray[Any]:
+def decode_targets(model: MinipatchBooster, targets: NDArray[Any]) -> NDArray[Any]:
     """Turn codes of classes into labels; numbers are returned unchanged."""
     decoded: NDArray[Any] = model.classes_[targets] if hasattr(model, "classes_") else targets
     return decoded
 
 
-def _decide(model: Any, decision: NDArray[np.float64]) -> NDArray[np.integer]:
+def _decide(model: MinipatchBooster, decision: NDArray[np.float64]) -> NDArray[np.integer]:
     """Choose classes from rows of ``oop_decision_function_``, as ``predict`` does."""
     if not hasattr(model, "_ranks"):  # log odds
         return np.asarray(decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1), dtype=np.int64)
@@ -109,7 +110,7 @@ def _decide(model: Any, decision: NDArray[np.float64]) -> NDArray[np.integer]:
     return pick_winners(votes, model._ranks)
 
 
-def _count_votes(model: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _count_votes(model: MinipatchBooster, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the out-of-patch votes per class; models of two classes store the difference and the sum of the votes."""
     votes = np.rint(model.oop_decision_function_[rows] / model.learning_rate_).astype(np.int64)
     if votes.ndim == 2:

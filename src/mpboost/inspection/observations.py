@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.drawing import COLOURS, MARKERS, load_pyplot, make_axes, shorten
 from mpboost.inspection.judgement import decode_targets, require_judgement
@@ -289,7 +290,7 @@ class ObservationsDisplay:
             handle.set_sizes([40.0])
 
 
-def _read_sizes(model: Any, size: str) -> NDArray[np.float64]:
+def _read_sizes(model: MinipatchBooster, size: str) -> NDArray[np.float64]:
     """Read the sizes of rows; NaN for rows without one."""
     if size == "probability":
         return np.asarray(model.observation_probabilities_)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mpboost.boosting.ensembles import TreeEnsemble
 from mpboost.boosting.history import History
 from mpboost.data.checks import MAX_VALUE
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.classifier import MPBoostClassifier
 from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
 from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
@@ -246,7 +247,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
-def _pack(model: Any) -> tuple[dict[str, Any], Arrays]:
+def _pack(model: MinipatchBooster) -> tuple[dict[str, Any], Arrays]:
     """Take a model apart."""
     parts = Parts()
     for field in FIELDS[type(model)]:
@@ -288,7 +289,13 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     return model
 
 
-def _check_votes(model: Any) -> None:
+def _get_trees(model: MinipatchBooster) -> TreeEnsemble:
+    """Give the ensemble, which is of trees: no other is kept in files."""
+    assert isinstance(model._ensemble, TreeEnsemble)
+    return model._ensemble
+
+
+def _check_votes(model: MinipatchBooster) -> None:
     """Check that there are classes, and that rows and trees, by sign, by colours or by codes, know no others."""
     n_classes = len(model.classes_)
     if n_classes < 2:
@@ -298,12 +305,12 @@ def _check_votes(model: Any) -> None:
     if n_classes == 2 and hasattr(model, "_colours"):
         refuse("colours", "are for more than two classes")
     if isinstance(model._outputs, ClassVotes):
-        votes = model._ensemble.forest.leaf_values
+        votes = _get_trees(model).forest.leaf_values
         if not np.all((votes >= 0) & (votes < n_classes) & (votes == np.floor(votes))):
             refuse("ensemble", "votes for classes that do not exist")
 
 
-def _check_oop_counts(model: Any) -> None:
+def _check_oop_counts(model: MinipatchBooster) -> None:
     """Check that no more learners judged a row than there are, nor fewer than its votes, and that it has a target."""
     counts = model.oop_counts_
     if counts.min(initial=0) < 0 or counts.max(initial=0) > model.best_iteration_:
@@ -318,12 +325,12 @@ def _check_oop_counts(model: Any) -> None:
             refuse("oop_counts", "does not fit with oop_decision_function")
 
 
-def _check_categories(model: Any) -> None:
+def _check_categories(model: MinipatchBooster) -> None:
     """Check that what is said of categories fits together, and with the bins."""
     is_there = {hasattr(model, name) for name in ("is_categorical_", "categories_", "has_other_category_")}
     if is_there == {False}:
         return
-    n_edges = np.diff(model._ensemble.mapper.offsets)
+    n_edges = np.diff(_get_trees(model).mapper.offsets)
     fits = is_there == {True} and all(
         is_categorical == (values is not None)
         and (max(1, len(values) + has_other) == n + 1 if values is not None else not has_other)

@@ -1,12 +1,12 @@
 """What files of older formats lack, worked out on loading from what they have."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 
-def estimate_oop_counts(model: Any) -> NDArray[np.int32]:
+
+def estimate_oop_counts(model: MinipatchBooster) -> NDArray[np.int32]:
     """Estimate ``oop_counts_``, which files before format 3 do not have.
 
     Counts are exact where votes tell them: of many classes, and of two classes but for draws, which get the median of
@@ -35,15 +35,15 @@ def estimate_oop_counts(model: Any) -> NDArray[np.int32]:
         return np.clip(np.nan_to_num(counts), 0, model.best_iteration_).astype(np.int32)
 
 
-def _compute_mean_count(model: Any) -> int:
+def _compute_mean_count(model: MinipatchBooster) -> int:
     """Compute how many learners judge a row on average."""
-    n_learners, n_samples = model.best_iteration_, np.count_nonzero(model.observation_probabilities_)
+    n_learners, n_samples = model.best_iteration_, max(1, int(np.count_nonzero(model.observation_probabilities_)))
     if hasattr(model, "n_models_") and (model.leaf_refit or model.oop_size != 0):
         return int(n_learners // model.n_models_)  # the trees of the model that reserved the row
-    return round(n_learners * max(0.0, 1.0 - model.max_samples_ / max(1, n_samples)))
+    return round(n_learners * max(0.0, 1.0 - model.max_samples_ / n_samples))
 
 
-def _count_votes(model: Any, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+def _count_votes(model: MinipatchBooster, decision: NDArray[np.float64]) -> NDArray[np.float64]:
     """Count the votes for many classes."""
     n_votes = np.rint(decision.sum(axis=1) / model.learning_rate_)
     if not hasattr(model, "_colours"):
@@ -53,7 +53,7 @@ def _count_votes(model: Any, decision: NDArray[np.float64]) -> NDArray[np.float6
     return np.maximum(np.rint(2.0 * n_votes / len(model.classes_)), most)
 
 
-def _invert_difficulty(model: Any, decision: NDArray[np.float64]) -> NDArray[np.float64]:
+def _invert_difficulty(model: MinipatchBooster, decision: NDArray[np.float64]) -> NDArray[np.float64]:
     """Recover the votes for two classes from their difference and the difficulty, but for draws.
 
     The difficulty is (r + 1) / (r + s + 2), with s votes for the label and r against it, and the difference is s - r.

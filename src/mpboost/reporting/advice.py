@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost.boosting.stop_reasons import StopReason
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement
 from mpboost.reporting.table import ColumnFacts
 
@@ -23,7 +24,11 @@ N_NAMES = 8
 
 
 def advise(
-    model: Any, summary: dict[str, Any], names: Sequence[str], facts: ColumnFacts, judgement: Judgement | None
+    model: MinipatchBooster,
+    summary: dict[str, Any],
+    names: Sequence[str],
+    facts: ColumnFacts,
+    judgement: Judgement | None,
 ) -> list[dict[str, str]]:
     """List the warnings and notes about a model."""
     found = [
@@ -42,7 +47,7 @@ def _warn(title: str, meaning: str, action: str, level: str = "warning") -> dict
     return {"level": level, "title": title, "meaning": meaning, "action": action}
 
 
-def _check_stop(model: Any) -> dict[str, str] | None:
+def _check_stop(model: MinipatchBooster) -> dict[str, str] | None:
     if model.stopping is None:
         return None
     reason = StopReason.recognise(model.stop_reason_)
@@ -73,7 +78,7 @@ def _check_score(score: dict[str, Any]) -> dict[str, str] | None:
     )
 
 
-def _check_coverage(model: Any, judgement: Judgement | None) -> dict[str, str] | None:
+def _check_coverage(model: MinipatchBooster, judgement: Judgement | None) -> dict[str, str] | None:
     if judgement is None:
         return _warn(
             "There is no out-of-patch score",
@@ -102,7 +107,7 @@ def _check_coverage(model: Any, judgement: Judgement | None) -> dict[str, str] |
     )
 
 
-def _check_features(model: Any, features: dict[str, Any]) -> dict[str, str] | None:
+def _check_features(model: MinipatchBooster, features: dict[str, Any]) -> dict[str, str] | None:
     if not model.adaptive_features or model.max_features_ >= model.n_features_in_:
         return None
     if features["effective"] >= max(1.5, COLLAPSED_SHARE * model.max_features_):
@@ -117,7 +122,7 @@ def _check_features(model: Any, features: dict[str, Any]) -> dict[str, str] | No
     )
 
 
-def _check_rows(model: Any, observations: dict[str, Any]) -> dict[str, str] | None:
+def _check_rows(model: MinipatchBooster, observations: dict[str, Any]) -> dict[str, str] | None:
     if not model.adaptive_observations or observations["effective"] >= CONCENTRATED_SHARE * model.max_samples_:
         return None
     n_rows = np.count_nonzero(model.observation_probabilities_)

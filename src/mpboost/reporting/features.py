@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.reporting.plain import draw_image, simplify, simplify_all
 from mpboost.reporting.table import ColumnFacts
 
@@ -18,7 +19,7 @@ N_PATH, N_IMAGES = 24, 4
 
 
 def summarise_features(
-    model: Any, names: Sequence[str], facts: ColumnFacts, shape: tuple[int, int] | None, n_features: int
+    model: MinipatchBooster, names: Sequence[str], facts: ColumnFacts, shape: tuple[int, int] | None, n_features: int
 ) -> dict[str, Any]:
     """Rank the features by q, and measure how stable the ranking is."""
     q, importances = model.feature_probabilities_, model.feature_importances_
@@ -58,7 +59,7 @@ def rank(values: NDArray[Any]) -> NDArray[np.intp]:
     return np.argsort(-values, kind="stable")
 
 
-def cut_history(model: Any) -> dict[str, Any] | None:
+def cut_history(model: MinipatchBooster) -> dict[str, Any] | None:
     """Read the history of a model, with q up to the best iteration; None if there is no history."""
     history = getattr(model, "history_", None)
     if history is None:
@@ -92,7 +93,9 @@ def _measure_stability(iterations: NDArray[np.integer], paths: NDArray[Any]) -> 
     ]
 
 
-def _draw_images(model: Any, history: dict[str, Any] | None, shape: tuple[int, int]) -> list[dict[str, Any]]:
+def _draw_images(
+    model: MinipatchBooster, history: dict[str, Any] | None, shape: tuple[int, int]
+) -> list[dict[str, Any]]:
     """Draw q as images on one square-root scale, so that small probabilities are visible beside large ones."""
     states = {int(model.best_iteration_): model.feature_probabilities_}
     if history is not None and history["q"] is not None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement, decode_targets
 from mpboost.inspection.label_issues import find_label_issues
 from mpboost.reporting.features import rank
@@ -19,7 +20,7 @@ N_BINS, N_VALUES = 20, 5
 
 
 def summarise_observations(
-    model: Any,
+    model: MinipatchBooster,
     table: TrainingTable,
     names: Sequence[str],
     judgement: Judgement | None,
@@ -62,7 +63,7 @@ def select_hardest(
     return rows[np.lexsort((-p[rows], -difficulty[rows]))[:n_rows]]
 
 
-def list_suspects(model: Any) -> NDArray[np.int64]:
+def list_suspects(model: MinipatchBooster) -> NDArray[np.int64]:
     """List the rows whose labels are probably wrong, among those with an out-of-patch prediction."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the report has its own note if only some rows are judged
@@ -81,7 +82,7 @@ def make_namer(table: TrainingTable) -> Callable[[int], str]:
 
 
 def _list_rows(
-    model: Any,
+    model: MinipatchBooster,
     table: TrainingTable,
     judgement: Judgement | None,
     rows: NDArray[np.integer],
@@ -113,11 +114,11 @@ def _list_rows(
     ]
 
 
-def _name_targets(model: Any, targets: NDArray[Any]) -> list[Any]:
+def _name_targets(model: MinipatchBooster, targets: NDArray[Any]) -> list[Any]:
     return simplify_all(decode_targets(model, targets))
 
 
-def _count_difficulties(model: Any, judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:
+def _count_difficulties(model: MinipatchBooster, judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:
     counts = {"counts": judgement.rows, "suspects": suspects}
     return {
         name: np.histogram(model.observation_difficulty_[rows], N_BINS, (0.0, 1.0))[0].tolist()
@@ -126,7 +127,7 @@ def _count_difficulties(model: Any, judgement: Judgement, suspects: NDArray[np.i
 
 
 def _place_points(
-    model: Any,
+    model: MinipatchBooster,
     judgement: Judgement,
     suspects: NDArray[np.int64],
     ratios: NDArray[np.float64],

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement, compute_probabilities
 from mpboost.inspection.probability_bins import bin_probabilities
 from mpboost.reporting.plain import simplify, simplify_all
@@ -19,7 +20,7 @@ MAX_CLASSES, N_PAIRS = 40, 12
 N_POINTS, N_WORST = 900, 60
 
 
-def summarise_calibration(model: Any, judgement: Judgement) -> dict[str, Any]:
+def summarise_calibration(model: MinipatchBooster, judgement: Judgement) -> dict[str, Any]:
     """Compare predicted probabilities with observed shares.
 
     With two classes these are probabilities of the second class, with more those of the predicted class.
@@ -50,7 +51,7 @@ def summarise_calibration(model: Any, judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def summarise_confusion(model: Any, judgement: Judgement) -> dict[str, Any]:
+def summarise_confusion(model: MinipatchBooster, judgement: Judgement) -> dict[str, Any]:
     """Count which classes are predicted for which."""
     n_classes = len(model.classes_)
     names = [str(simplify(name)) for name in model.classes_]

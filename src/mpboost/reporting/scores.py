@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement
 from mpboost.inspection.probability_bins import Z, estimate_share_interval
 from mpboost.inspection.stages import name_score, read_scores
@@ -13,7 +14,7 @@ from mpboost.reporting.plain import simplify, simplify_all
 N_POINTS = 240
 
 
-def summarise_scores(model: Any, judgement: Judgement | None) -> dict[str, Any]:
+def summarise_scores(model: MinipatchBooster, judgement: Judgement | None) -> dict[str, Any]:
     """Summarise the scores of a model, and where its training stopped."""
     is_classifier = hasattr(model, "classes_")
     rating: tuple[Any, Any, list[Any]] = None, None, []
@@ -33,7 +34,7 @@ def summarise_scores(model: Any, judgement: Judgement | None) -> dict[str, Any]:
     }
 
 
-def _rate_classes(model: Any, judgement: Judgement) -> tuple[float, list[float], list[dict[str, Any]]]:
+def _rate_classes(model: MinipatchBooster, judgement: Judgement) -> tuple[float, list[float], list[dict[str, Any]]]:
     n_classes, n_judged = len(model.classes_), len(judgement.rows)
     totals = np.bincount(judgement.given, minlength=n_classes)
     hits = np.bincount(judgement.given[judgement.is_right], minlength=n_classes)
@@ -69,7 +70,7 @@ def _name_metric(name: str, value: Any, meaning: str) -> dict[str, Any]:
     return {"name": name, "value": simplify(value), "meaning": meaning}
 
 
-def _thin_curves(model: Any) -> dict[str, Any]:
+def _thin_curves(model: MinipatchBooster) -> dict[str, Any]:
     """Reduce each curve to a few points, including the best and the last iteration."""
     n_iter, best = model.n_iter_, model.best_iteration_
     places = np.unique([*np.linspace(0, n_iter - 1, N_POINTS).round().astype(int), best - 1, n_iter - 1])

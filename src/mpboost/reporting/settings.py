@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.reporting.plain import simplify
 
 #: Attributes with the values that were chosen for parameters such as "auto".
@@ -15,7 +16,7 @@ OUTCOMES = {"max_samples": "max_samples_", "max_features": "max_features_", "lea
             "n_models": "n_models_"}  # fmt: skip
 
 
-def list_parameters(model: Any) -> list[dict[str, Any]]:
+def list_parameters(model: MinipatchBooster) -> list[dict[str, Any]]:
     """List the parameters in the order of the signature, and mark those that differ from their defaults."""
     defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
     return [
@@ -41,7 +42,7 @@ def list_versions() -> dict[str, str]:
     return packages | {"Python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
 
 
-def time_prediction(model: Any, X: Any, n_rows: int = 1000) -> dict[str, Any]:
+def time_prediction(model: MinipatchBooster, X: Any, n_rows: int = 1000) -> dict[str, Any]:
     """Measure the time to predict the first rows."""
     rows = X[:n_rows] if hasattr(X, "shape") else np.asarray(X)[:n_rows]
     start = time.perf_counter()

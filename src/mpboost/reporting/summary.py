@@ -7,6 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.judgement import decode_targets, judge
 from mpboost.reporting.advice import advise
@@ -23,7 +24,7 @@ N_CLASSES = 40
 
 
 def summarise(
-    model: Any,
+    model: MinipatchBooster,
     X: Any,
     y: Any,
     *,
@@ -58,7 +59,7 @@ def summarise(
     return summary
 
 
-def _check_data(model: Any, table: TrainingTable, y: Any) -> None:
+def _check_data(model: MinipatchBooster, table: TrainingTable, y: Any) -> None:
     """Raise an error if X and y are not the data that the model was trained on, as far as can be checked."""
     n_rows = len(model.observation_probabilities_)
     advice = "pass the X and y that it was trained on"
@@ -86,7 +87,7 @@ def _read_targets(y: Any) -> NDArray[Any]:
     return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _name_features(model: Any, shape: tuple[int, int] | None) -> list[str]:
+def _name_features(model: MinipatchBooster, shape: tuple[int, int] | None) -> list[str]:
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         return [str(simplify(name)) for name in names]
@@ -95,7 +96,7 @@ def _name_features(model: Any, shape: tuple[int, int] | None) -> list[str]:
     return [f"feature {j}" for j in range(model.n_features_in_)]
 
 
-def _describe_model(model: Any) -> dict[str, Any]:
+def _describe_model(model: MinipatchBooster) -> dict[str, Any]:
     n_classes = len(getattr(model, "classes_", ()))
     return {
         "class": type(model).__name__,
@@ -108,7 +109,7 @@ def _describe_model(model: Any) -> dict[str, Any]:
     }
 
 
-def _describe_data(model: Any, facts: ColumnFacts) -> dict[str, Any]:
+def _describe_data(model: MinipatchBooster, facts: ColumnFacts) -> dict[str, Any]:
     is_present = model.observation_probabilities_ > 0
     n_rows, n_features = len(is_present), model.n_features_in_
     data: dict[str, Any] = {
