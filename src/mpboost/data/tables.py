@@ -28,7 +28,7 @@ BYTES_PER_CALL = 1 << 26
 SPARSE_PIECES = 16
 SPARSE_CELLS = 1 << 14
 
-#: The most rows that bins are computed from; see native/src/edges.cpp.
+#: The most rows that bins are computed from; see native/src/binning_edges.cpp.
 SAMPLE_ROWS = 200_000
 
 
