@@ -173,6 +173,7 @@ def test_answer_has_seconds_and_score_or_the_failure(monkeypatch):
     assert worker.answer({"workload": "bad", "seed": 1}) == {"failure": "KeyError: 'missing'"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in worker.WORKLOADS if name != "import"])
 def test_workloads_learn(name, monkeypatch):
     """On few rows, with few learners: that they run with the library as it is."""

@@ -22,6 +22,7 @@ def numbered():
     return SplitSet("numbers", X[:150], X[:150, 0], X[150:], X[150:, 0])
 
 
+@pytest.mark.slow
 @needs("jasmine.npz")
 @needs("cpu_act.npz")
 def test_table_quick_judges_ours_beside_the_forest(tmp_path, capsys):
@@ -38,6 +39,7 @@ def test_table_quick_judges_ours_beside_the_forest(tmp_path, capsys):
     assert "out of patch - test" in printed
 
 
+@pytest.mark.slow
 @needs("adult.npz")
 def test_table_quick_takes_categories_and_missing_values(tmp_path):
     assert defaults.main(["table", "--quick", "--only", "adult", "--output", str(tmp_path)]) == 0
@@ -45,6 +47,7 @@ def test_table_quick_takes_categories_and_missing_values(tmp_path):
     assert all(70 < float(cell.split(" ± ")[0]) < 95 for cell in row[2 : 3 + len(find_others())])
 
 
+@pytest.mark.slow
 @needs("spambase.npz")
 def test_noise_quick_compares_at_each_level(tmp_path, capsys):
     assert defaults.main(["noise", "--quick", "--only", "spambase", "--output", str(tmp_path)]) == 0
@@ -54,6 +57,7 @@ def test_noise_quick_compares_at_each_level(tmp_path, capsys):
     assert f"at worst {min(leads):+.2f}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs("madelon.npz")
 def test_features_quick_ranks_by_both_importances(tmp_path, capsys):
     assert defaults.main(["features", "--quick", "--output", str(tmp_path)]) == 0
@@ -66,6 +70,7 @@ def test_features_quick_ranks_by_both_importances(tmp_path, capsys):
     assert f"our default: {'met' if is_met else 'MISSED'}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs("spambase.npz")
 def test_choices_quick_varies_one_parameter_in_other_processes(tmp_path):
     finished = run_benchmark(

@@ -52,6 +52,7 @@ def read_rows(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_figures_command_draws_all_as_png_and_svg(run):
     folder, _, n_steps = run
     assert n_steps == EFFORT.n_steps
@@ -100,6 +101,7 @@ def test_figures_4_numbers_begin_with_chance(run, split_set):
     assert float(rows[-1]["effective_features"]) < 60
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_bytes_when_drawn_again(split_set, tmp_path):
     curves = {"a": np.linspace(0.5, 0.9, 20).reshape(2, 10)}
     first, second = (

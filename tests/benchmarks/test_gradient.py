@@ -49,6 +49,7 @@ def run(folder, kind, *arguments):
     return gradient.main([kind, "--quick", *folders, *arguments])
 
 
+@pytest.mark.slow
 @needs_lightgbm
 def test_speed_reports_when_lightgbm_is_reached(folder):
     assert run(folder, "speed", "--only", "magic", "cpu act", "--seeds", "1") == 0
@@ -63,6 +64,7 @@ def test_speed_reports_when_lightgbm_is_reached(folder):
         assert float(cells["ours at the end"]) >= float(cells["LightGBM"])
 
 
+@pytest.mark.slow
 def test_accuracy_recalls_fits_of_others_and_knows_the_best(folder, capsys, monkeypatch):
     names = ("magic", "cpu act", "adult")
     assert run(folder, "accuracy", "--only", *names) == 0
@@ -87,6 +89,7 @@ def test_accuracy_recalls_fits_of_others_and_knows_the_best(folder, capsys, monk
     assert [row[3:-1] for row in read_table(folder / "accuracy_threads_1.csv")[1:]] == [row[3:-1] for row in rows]
 
 
+@pytest.mark.slow
 def test_prediction_counts_rows(folder):
     assert run(folder, "prediction") == 0
     rows = read_table(folder / "prediction.csv")[1:]
@@ -97,6 +100,7 @@ def test_prediction_counts_rows(folder):
         assert 1 < float(row[2]) <= 31
 
 
+@pytest.mark.slow
 def test_profile_finds_parts_and_their_limits(folder):
     assert run(folder, "profile") == 0
     parts = {row[0]: float(row[2].rstrip("%")) for row in read_table(folder / "profile.csv")[1:]}
@@ -115,6 +119,7 @@ def test_gradient_says_what_to_do_without_data(tmp_path, monkeypatch, capsys):
     assert "MPBOOST_DATA" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", gradient.BOOSTERS)
 def test_boosters_take_categories(name):
     if not find_installed([name]):

@@ -122,6 +122,7 @@ def small_run(tmp_path, monkeypatch, digits):
     return run, config
 
 
+@pytest.mark.slow
 def test_set_run_fits_grids_then_finalists_then_finals(small_run):
     done, ledger = small_run[0]()
     # Two members of the paper's grid have no more features than the table; each meets three more weightings.
@@ -136,6 +137,7 @@ def test_set_run_fits_grids_then_finalists_then_finals(small_run):
     assert "| digits |" in tabulate_fixed_time([result], "MPBoost")
 
 
+@pytest.mark.slow
 def test_set_run_goes_on_where_it_was_interrupted(small_run):
     run, config = small_run
     _, ledger = run()
@@ -278,6 +280,7 @@ def test_main_skips_by_name_what_cannot_be_had(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_page_says_what_the_results_say():
     assert page.write_page(read_config(PAPER_CONFIG)) == page.PAGE.read_text(encoding="utf-8")
 

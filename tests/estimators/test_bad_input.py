@@ -239,6 +239,7 @@ def try_script(script, timeout=60):
     return process.returncode, output
 
 
+@pytest.mark.slow
 def test_fit_with_a_weak_learner_that_answers_other_than_its_labels_does_not_crash():
     # Votes beyond -1 and +1 must not lead out of the table of weights.
     returncode, output = try_script("""
@@ -255,6 +256,7 @@ def test_fit_with_a_weak_learner_that_answers_other_than_its_labels_does_not_cra
     assert "refused" in output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits its own memory as Linux does")
 def test_fit_with_more_threads_than_the_system_gives_neither_hangs_nor_crashes():
     returncode, output = try_script(

@@ -88,6 +88,7 @@ def test_fit_refuses_more_classes_than_16_bits_can_code():
     assert len(list_classes(y[:-1])) == MAX_CLASSES
 
 
+@pytest.mark.slow
 @each_way
 def test_fit_learns_three_hundred_classes(way):
     rng = np.random.default_rng(0)
@@ -322,6 +323,7 @@ def test_weak_learner_may_miss_classes_in_its_minipatch(way):
     assert model.score(X, Y) == model.train_scores_[-1]
 
 
+@pytest.mark.slow
 @each_way
 def test_weak_learner_of_scikit_learn_learns_iris(way):
     iris, kinds = load_iris(return_X_y=True)

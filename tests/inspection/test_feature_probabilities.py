@@ -53,6 +53,7 @@ def test_images_show_all_moments_on_one_scale(recorded):
     draw(display)
 
 
+@pytest.mark.slow
 def test_images_are_drawn_where_asked(recorded):
     model, recorder = recorded
     _, panels = plt.subplots(2, 2)

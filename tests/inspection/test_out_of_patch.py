@@ -75,6 +75,7 @@ def test_confusion_counts_the_rows_that_were_judged(models, task):
     assert names == [str(label) for label in model.classes_]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_classes", "name"),
     [(2, "{}"), (8, "number {}"), (26, "a rather long name {}"), (40, "{}"), (100, "{}")],

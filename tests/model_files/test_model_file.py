@@ -323,6 +323,7 @@ def spend_names(header, arrays):
     arrays["ensemble.edge_offsets"] = np.append(offsets, np.full(n_features + 1 - len(offsets), offsets[-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spend", [spend_header, spend_values, spend_names])
 def test_load_takes_little_memory_whatever_the_file_holds(saved, path, spend):
     load_changed(saved, path, spend)

@@ -12,7 +12,10 @@ import mpboost
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="needs Chromium (apt-get install chromium)"),
+]
 
 #: Collects what goes wrong from the start.
 WATCH = """<script>

@@ -143,6 +143,7 @@ def make_numbers(n_samples=2000, seed=0):
     return X, 10 * X[:, 0] + (1 + 4 * X[:, 1]) * rng.normal(size=n_samples)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 0.9])
 def test_quantiles_cover_their_share_of_new_rows(alpha):
     model = MPGradientBoostingRegressor(**QUICK, loss="quantile", alpha=alpha).fit(*make_numbers())
@@ -218,6 +219,7 @@ def test_log_links_refuse_such_numbers_among_validation_data_too():
     MPGradientBoostingRegressor(loss="poisson", n_estimators=2).fit(X, y, X_val=X[:1], y_val=[0.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
 @pytest.mark.parametrize(("scale", "shift"), [(2.0**90, 0.0), (2.0**-900, 0.0), (2.0**-10, 2.0**20)])
 def test_units_of_numbers_do_not_matter(loss, scale, shift):

@@ -100,6 +100,7 @@ def test_update_changes_the_weights_that_a_sampler_holds(threads, way):
     assert len(set(held.tolist())) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("way", ["margin", "m2", "mh"])
 def test_update_weighs_any_number_of_votes(threads, way, weighting):
