@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import re
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,14 @@ def test_no_public_name_is_that_of_a_package():
     import mpboost
 
     assert not set(mpboost.__all__) & LEVELS.keys()
+
+
+def test_files_that_the_map_names_are_there():
+    project = ROOT.parents[1]
+    words = project.joinpath("ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"[\w/-]+/[\w-]+\.(?:py|hpp|cpp|inl|md)\b", words))
+    assert len(named) > 30
+    assert [name for name in sorted(named) if not any((root / name).exists() for root in (project, ROOT))] == []
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,8 @@ struct GradientPatch {
   std::span<const double> gradients, hessians;  // of the patch's rows, times their weights; hessians are not negative
   const bool* is_categorical = nullptr;         // of all columns; null where none is
   const std::int8_t* monotonic = nullptr;       // of all columns, -1, 0 or 1; null where all are 0
-  // The features on a path must all be in one of these sets. Set k is members[offsets[k]] to members[offsets[k + 1] -
-  // 1].
+  // The features on a path must all be in one of these sets. Set k has the members
+  // [offsets[k], offsets[k + 1]).
   std::span<const std::int64_t> interaction_offsets{}, interaction_members{};
 };
 
@@ -123,8 +123,12 @@ class GradientGrower {
     const auto take = [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t group = begin; group < end; ++group) work(static_cast<std::size_t>(group));
     };
-    threads_ && n_rows * n_groups* lanes >= min_shared_cells ? threads_->for_ranges(n_groups, 1, take)
-                                                             : take(0, n_groups);
+    const std::int64_t n_cells = n_rows * n_groups * lanes;
+    if (threads_ != nullptr && n_cells >= min_shared_cells) {
+      threads_->for_ranges(n_groups, 1, take);
+    } else {
+      take(0, n_groups);
+    }
   }
 
   void lay_out(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream);
@@ -175,8 +179,7 @@ class GradientGrower {
   std::vector<std::int32_t> free_slots_;
   std::int32_t n_slots_ = 0;
   std::vector<Node> nodes_;
-  std::vector<std::vector<std::int32_t>>
-      sets_of_;  // of each lane: the sets of interactions that it is in; empty without any
+  std::vector<std::vector<std::int32_t>> sets_of_;  // of each lane: its sets of interactions; empty without any
 };
 
 }  // namespace mpboost

@@ -106,9 +106,8 @@ struct LossRows {
   }
 };
 
-inline constexpr std::int64_t max_loss_rows =
-    1024;  // that a kernel takes at a time: what it notes of them is in the cache
-inline constexpr std::int64_t softmax_rows = 64;  // that softmax takes side by side
+inline constexpr std::int64_t max_loss_rows = 1024;  // that a kernel takes at a time, with notes in the cache
+inline constexpr std::int64_t softmax_rows = 64;     // that softmax takes side by side
 
 enum class ValueLoss { squared, absolute, quantile, huber, poisson, gamma };
 

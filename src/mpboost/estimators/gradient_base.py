@@ -1,7 +1,6 @@
-"""What both estimators of minipatch gradient boosting have in common."""
+"""Base class of the gradient boosting estimators."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,34 +18,27 @@ from mpboost.tasks.losses import Loss
 
 
 class GradientBooster(MinipatchBooster):
-    """Base of the gradient estimators: how a run is assembled, and raw predictions."""
+    """Base class of the gradient estimators: makes runs, and adds the baseline to predictions."""
 
     estimator: ClassVar[None] = None  # trees are the only weak learner
 
     @property
     def _oop_advice(self) -> str:
-        """Why there may be no out-of-patch score, and what helps."""
-        return f"oop_size={self.oop_size!r} left no row out, as X_val does: choose a positive oop_size."
+        """Explain why there is no out-of-patch score, and what to do."""
+        return f"oop_size={self.oop_size!r} or X_val left no reserved rows: choose a positive oop_size."
 
     @abstractmethod
     def _make_loss(self, problem: Problem) -> Loss:
-        """Make the loss that is made small."""
+        """Make the loss to minimise."""
 
     @property
     @abstractmethod
     def _n_outputs(self) -> int:
-        """Numbers that a tree puts out for a row."""
+        """How many numbers a tree predicts for a row."""
 
     def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
         settings = read_settings(GradientSettings, self, GRADIENT_SIZES)
         return assemble_gradient_run(settings, problem, self._make_loss(problem), threads)
-
-    def _predict_raw(self, X: Any) -> NDArray[np.float64]:
-        return self._add_baseline(self._total(X))
-
-    def _staged_raw(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        for total in self._staged_total(X):
-            yield self._add_baseline(total)
 
     def _add_baseline(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         raw: NDArray[np.float64] = totals + (self.baseline_ if totals.ndim > 1 else self.baseline_[0])

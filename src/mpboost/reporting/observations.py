@@ -1,4 +1,4 @@
-"""Which rows are hard, and which labels are probably wrong."""
+"""Summarise the rows: which are hard, and which labels are probably wrong."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from mpboost.reporting.plain import draw_image, simplify, simplify_all
 from mpboost.reporting.quality import pick_points
 from mpboost.reporting.table import TrainingTable
 
-#: Bins of difficulties, and features whose values are listed.
+#: Number of bins of difficulties; number of features whose values are listed.
 N_BINS, N_VALUES = 20, 5
 
 
@@ -26,9 +26,9 @@ def summarise_observations(
     shape: tuple[int, int] | None,
     n_observations: int,
 ) -> dict[str, Any]:
-    """List the hardest rows, the most suspect labels among them, and show where all rows are."""
+    """Summarise difficulties: the hardest rows, a histogram, and points of a scatter plot."""
     p = model.observation_probabilities_
-    ratios = p * np.count_nonzero(p)  # how many times as often as on average a row is drawn
+    ratios = p * np.count_nonzero(p)  # how often a row is drawn, relative to the average row
     suspects = np.empty(0, dtype=np.int64) if judgement is None else list_suspects(model)
     if judgement is None:
         hardest = rank(p)[:n_observations]
@@ -48,7 +48,7 @@ def summarise_observations(
 def select_hardest(
     difficulty: NDArray[np.float64], p: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int
 ) -> NDArray[np.int64]:
-    """Select the hardest of some rows, of rows as hard the likeliest first.
+    """Select the hardest of some rows, hardest first; ties by probability.
 
     Examples
     --------
@@ -56,22 +56,22 @@ def select_hardest(
     >>> select_hardest(np.array([0.1, 0.9, 0.5, 0.9]), np.array([0.1, 0.2, 0.3, 0.4]), np.arange(4), 3)
     array([3, 1, 2])
     """
-    if len(rows) > n_rows:  # to sort a million takes long
+    if len(rows) > n_rows:  # sorting a million rows is slow
         least = np.partition(difficulty[rows], len(rows) - n_rows)[len(rows) - n_rows]
         rows = rows[difficulty[rows] >= least]
     return rows[np.lexsort((-p[rows], -difficulty[rows]))[:n_rows]]
 
 
 def list_suspects(model: Any) -> NDArray[np.int64]:
-    """List the rows whose labels are probably wrong, among those that the model judges."""
+    """List the rows whose labels are probably wrong, among those with an out-of-patch prediction."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that only some rows are judged is among the advice
+        warnings.simplefilter("ignore", UserWarning)  # the report has its own note if only some rows are judged
         rows: NDArray[np.int64] = find_label_issues(model).row
     return rows
 
 
 def make_namer(table: TrainingTable) -> Callable[[int], str]:
-    """Make a function that names a row: by its number and, where it has one, its name."""
+    """Make a function that formats a row: its number and, if it has one, its name."""
 
     def name(row: int) -> str:
         named = table.name_rows(np.array([row]))

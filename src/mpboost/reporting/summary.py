@@ -1,4 +1,4 @@
-"""All that a report shows, as a dict of what JSON knows."""
+"""Collect the content of a report as a dict, in types that JSON has."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from mpboost.reporting.scores import summarise_scores
 from mpboost.reporting.settings import list_parameters, list_versions, time_prediction
 from mpboost.reporting.table import ColumnFacts, TrainingTable
 
-#: Classes that are listed.
+#: Maximum number of classes to list.
 N_CLASSES = 40
 
 
@@ -32,7 +32,7 @@ def summarise(
     n_features: int,
     n_observations: int,
 ) -> dict[str, Any]:
-    """Summarise a model and the data that it was trained on."""
+    """Summarise a model and its training data."""
     check_model(model)
     table = TrainingTable(X)
     _check_data(model, table, y)
@@ -59,9 +59,9 @@ def summarise(
 
 
 def _check_data(model: Any, table: TrainingTable, y: Any) -> None:
-    """Refuse data that the model was not trained on, as far as it can tell."""
+    """Raise an error if X and y are not the data that the model was trained on, as far as can be checked."""
     n_rows = len(model.observation_probabilities_)
-    advice = "pass the table and the target that it was trained on"
+    advice = "pass the X and y that it was trained on"
     if table.n_features != model.n_features_in_:
         raise ValueError(f"X has {table.n_features} features, but the model has {model.n_features_in_}: {advice}.")
     targets = _read_targets(y)
@@ -73,8 +73,8 @@ def _check_data(model: Any, table: TrainingTable, y: Any) -> None:
     if differs.any():
         row = int(np.flatnonzero(np.broadcast_to(differs, n_rows))[0])
         raise ValueError(
-            f"y is not what the model was trained on: row {row} has {simplify(targets[row])!r}, and the model knows "
-            f"{simplify(known[row])!r}; {advice}, in the same order."
+            f"y is not what the model was trained on: row {row} is {simplify(targets[row])!r}, but was "
+            f"{simplify(known[row])!r} in training; {advice}, in the same order."
         )
 
 

@@ -115,10 +115,12 @@ class WeightBattery:
         whole.fit(form(X), y, sample_weight=weights)
         part.fit(form(X[~absent]), y[~absent], sample_weight=weights[~absent])
         learned, expected = list_learned(whole), list_learned(part)
-        assert not learned["observation_probabilities_"][absent].any()
+        for name in ("observation_probabilities_", "oop_counts_"):
+            assert not learned[name][absent].any()
         for name in ("observation_difficulty_", self.subject.oop_output):
             assert np.isnan(learned[name][absent]).all()
-        for name in ("observation_probabilities_", "observation_difficulty_", self.subject.oop_output):
+        per_row = "observation_probabilities_", "oop_counts_", "observation_difficulty_", self.subject.oop_output
+        for name in per_row:
             assert_equal_bytes(learned.pop(name)[~absent], expected.pop(name))
         assert learned.keys() == expected.keys()
         for name, value in learned.items():
