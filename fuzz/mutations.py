@@ -150,7 +150,7 @@ def pick(rng: Rng, options: list[Any]) -> Any:
     return options[rng.integers(len(options))]
 
 
-def find_stretch(data: bytearray, rng: Rng) -> tuple[int, int]:
+def draw_stretch(data: bytearray, rng: Rng) -> tuple[int, int]:
     """Find a place, often in the first part of a file, and an end that is mostly near."""
     begin = int(rng.integers(len(data) if rng.random() < 0.5 else min(len(data), 2500)))
     return begin, min(len(data), begin + int(2 ** rng.uniform(0, 10)))
@@ -159,37 +159,37 @@ def find_stretch(data: bytearray, rng: Rng) -> tuple[int, int]:
 def change_bytes(data: bytearray, rng: Rng) -> bytearray:
     """Change a few bytes or bits."""
     for _ in range(rng.integers(1, 9)):
-        place, _ = find_stretch(data, rng)
+        place, _ = draw_stretch(data, rng)
         data[place] = data[place] ^ (1 << rng.integers(8)) if rng.random() < 0.5 else rng.integers(256)
     return data
 
 
 def fill_stretch(data: bytearray, rng: Rng) -> bytearray:
     """Overwrite a stretch by one byte."""
-    begin, end = find_stretch(data, rng)
+    begin, end = draw_stretch(data, rng)
     data[begin:end] = bytes([pick(rng, [0, 1, 0x7F, 0x80, 0xFF, 0x22, 0x5B])]) * (end - begin)
     return data
 
 
 def remove_stretch(data: bytearray, rng: Rng) -> bytearray:
     """Remove a stretch."""
-    begin, end = find_stretch(data, rng)
+    begin, end = draw_stretch(data, rng)
     del data[begin:end]
     return data
 
 
 def insert_stretch(data: bytearray, rng: Rng) -> bytearray:
     """Insert a stretch: noise, or one of the file itself."""
-    begin, end = find_stretch(data, rng)
+    begin, end = draw_stretch(data, rng)
     piece = rng.bytes(end - begin) if rng.random() < 0.5 else bytes(data[begin:end])
-    place, _ = find_stretch(data, rng)
+    place, _ = draw_stretch(data, rng)
     data[place:place] = piece
     return data
 
 
 def truncate(data: bytearray, rng: Rng) -> bytearray:
     """Cut the end off."""
-    return data[: find_stretch(data, rng)[0]]
+    return data[: draw_stretch(data, rng)[0]]
 
 
 def change_prologue(data: bytearray, rng: Rng) -> bytearray:
@@ -206,17 +206,17 @@ BYTEWISE: list[Callable[[bytearray, Rng], bytearray]] = [
 ]  # fmt: skip
 
 
-def find_containers(node: Any) -> list[Any]:
+def list_containers(node: Any) -> list[Any]:
     """Find all objects and lists of a header that have entries."""
     if not isinstance(node, list) or not node:
         return []
     children = [value for _, value in node] if isinstance(node, Pairs) else node
-    return [node, *(found for child in children for found in find_containers(child))]
+    return [node, *(found for child in children for found in list_containers(child))]
 
 
 def change_value(document: Document, rng: Rng) -> None:
     """Change a value of the header."""
-    node = pick(rng, find_containers(document.header))
+    node = pick(rng, list_containers(document.header))
     place = rng.integers(len(node))
     old = node[place][1] if isinstance(node, Pairs) else node[place]
     new = pick(rng, pick(rng, [NUMBERS, NUMBERS, OTHERS, TEXTS]))
@@ -231,7 +231,7 @@ def change_value(document: Document, rng: Rng) -> None:
 
 def change_keys(document: Document, rng: Rng) -> None:
     """Remove, repeat, rename, add or move keys."""
-    pairs = pick(rng, [node for node in find_containers(document.header) if isinstance(node, Pairs)])
+    pairs = pick(rng, [node for node in list_containers(document.header) if isinstance(node, Pairs)])
     place, other = rng.integers(len(pairs), size=2)
     key, value = pairs[place]
     match rng.integers(5):

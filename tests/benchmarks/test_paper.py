@@ -14,8 +14,8 @@ pytest.importorskip("rich", reason="the benchmarks print with rich")
 
 from benchmarks.contestants import CONTESTANTS, OTHERS, Grid
 from benchmarks.contestants.clock import StageClock, would_go_on
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import PAPER_SETS
+from benchmarks.data.split_set import SplitSet
 from benchmarks.paper import page, runs
 from benchmarks.paper.__main__ import main
 from benchmarks.paper.choices import Member, choose, find_fastest, find_winner, rank
@@ -33,7 +33,7 @@ def digits():
     kept = np.isin(y, (3, 8))
     X, y = X[kept].astype(np.float32), (y[kept] == 8).astype(int)
     y[::10] = 1 - y[::10]  # so that nobody is always right
-    return Problem("digits", X[:250], y[:250], X[250:], y[250:])
+    return SplitSet("digits", X[:250], y[:250], X[250:], y[250:])
 
 
 def make_fit(contestant="LightGBM", accuracy=90.0, cpu_seconds=1.0, **others):

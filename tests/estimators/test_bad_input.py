@@ -281,12 +281,12 @@ def test_weak_learner_errors_reach_the_user():
 
 def test_fit_refuses_dates():
     dates = np.array([["2020-01-01"], ["NaT"], ["2021-01-01"]] * 20, dtype="datetime64[s]")
-    with pytest.raises(TypeError, match="convert dates"):
+    with pytest.raises(TypeError, match="convert it to numbers"):
         make_model().fit(dates, Y)
 
 
 def test_fit_names_a_few_of_the_labels_that_only_validation_has():
-    with pytest.raises(ValueError, match=r"y_val has labels that y has not: 2, 3, 4, 5, 6, \.\.\.\.$"):
+    with pytest.raises(ValueError, match=r"y_val contains labels that y does not have: 2, 3, 4, 5, 6, \.\.\.\.$"):
         make_model().fit(X, Y, X_val=X, y_val=np.arange(len(Y)))
-    with pytest.raises(ValueError, match=r"y_val has labels that y has not: 'no'\.$"):
+    with pytest.raises(ValueError, match=r"y_val contains labels that y does not have: 'no'\.$"):
         make_model().fit(X, Y, X_val=X, y_val=["no"] * len(Y))

@@ -87,7 +87,7 @@ def test_validation_labels_must_be_known(cancer):
     X, y = cancer
     model = make_model().fit(X, y)
     before = dict(vars(model))
-    with pytest.raises(ValueError, match="labels that y has not: 2"):
+    with pytest.raises(ValueError, match="labels that y does not have: 2"):
         model.fit(X, y, X_val=X[:3], y_val=[0, 1, 2])
     assert all(value is before[name] for name, value in vars(model).items())
 

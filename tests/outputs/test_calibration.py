@@ -167,7 +167,7 @@ def test_fit_stays_monotone_where_votes_mislead():
     "slopes", [1, [[1, 1]], [np.nan, 1], [np.inf, 1], [0, 1], [1, -1], [1, 1, 2 * MAX_SLOPE]], ids=str
 )
 def test_slopes_are_checked(slopes):
-    with pytest.raises(ValueError, match="slopes of a calibration are between"):
+    with pytest.raises(ValueError, match="slopes of a calibration must be between"):
         VoteCalibration(slopes)
 
 

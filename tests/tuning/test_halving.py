@@ -160,15 +160,15 @@ def test_interrupt_ends_the_search_with_the_best_so_far(cancer, where, n_fitted,
 
 
 def test_interrupt_between_fits_ends_the_search(cancer, monkeypatch):
-    go_on, calls = Candidate.go_on, []
+    train, calls = Candidate.train, []
 
     def interrupted(*args):
         calls.append(args)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        go_on(*args)
+        train(*args)
 
-    monkeypatch.setattr(Candidate, "go_on", interrupted)
+    monkeypatch.setattr(Candidate, "train", interrupted)
     with pytest.warns(RuntimeWarning, match="search was interrupted in rung 1/2, candidate 3/9"):
         search = make_search().fit(*cancer)
     assert (search.results_["n_iterations"] > 0).sum() == 2
@@ -179,7 +179,7 @@ def test_interrupt_before_anything_is_learned_goes_through(cancer, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Candidate, "go_on", interrupted)
+    monkeypatch.setattr(Candidate, "train", interrupted)
     with pytest.raises(KeyboardInterrupt):
         make_search().fit(*cancer)
 

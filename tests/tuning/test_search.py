@@ -175,9 +175,9 @@ def test_search_takes_sparse_matrices_and_frames(cancer):
         ({"parameters": {"zzz": [3]}}, ValueError, "no parameter 'zzz': it has .*max_depth"),
         ({"parameters": {3: [3]}}, ValueError, "no parameter 3"),
         ({"parameters": {"estimator__zzz": [3]}}, ValueError, "estimator__zzz"),
-        ({"parameters": {}}, ValueError, "nothing to choose"),
-        ({"parameters": []}, ValueError, "nothing to choose"),
-        ({"parameters": [{}]}, ValueError, "nothing to choose"),
+        ({"parameters": {}}, ValueError, "nothing to try"),
+        ({"parameters": []}, ValueError, "nothing to try"),
+        ({"parameters": [{}]}, ValueError, "nothing to try"),
         ({"parameters": {"max_depth": []}}, ValueError, "max_depth.*non-empty"),
         ({"parameters": {"max_depth": 3}}, TypeError, "max_depth"),
         ({"parameters": ["max_depth"]}, TypeError, "list of dicts"),
@@ -206,13 +206,13 @@ def test_candidate_that_cannot_be_fitted_is_named(cancer, value, stopping):
     search = make_search({"max_samples": [50, value]}, estimator={"stopping": stopping})
     with pytest.raises(ValueError, match="max_samples") as caught:
         search.fit(*cancer)
-    assert caught.value.__notes__ == [f"This was in the fit of candidate 1, with {{'max_samples': {value!r}}}."]
+    assert caught.value.__notes__ == [f"This happened in the fit of candidate 1 with {{'max_samples': {value!r}}}."]
 
 
 @pytest.mark.parametrize("stopping", [None, "patience"])
 def test_candidate_that_cannot_be_fitted_is_ranked_last_if_wanted(cancer, stopping):
     search = make_search({"max_samples": [1.0, 50, 60, 70]}, error_score=-1, estimator={"stopping": stopping})
-    with pytest.warns(FitFailedWarning, match=r"candidate 0, with {'max_samples': 1\.0}, failed.*all rows"):
+    with pytest.warns(FitFailedWarning, match=r"candidate 0 with {'max_samples': 1\.0} failed.*all rows"):
         search.fit(*cancer)
     assert search.results_["oop_score"][0] == -1
     assert search.results_["rank"][0] == 4

@@ -1,1 +1,1 @@
-"""The loop and the run: Algorithm 1, its stopping rules, callbacks, interrupts and history."""
+"""The boosting loop (Algorithm 1), its stopping rules, callbacks, interrupts and history."""

@@ -1,4 +1,4 @@
-"""Callbacks: objects that watch a fit, and may end it."""
+"""Callbacks: objects that watch a fit and can stop it."""
 
 import time
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ from mpboost.boosting.stop_reasons import StopReason
 
 
 class Callback:
-    """Base of all callbacks: each method does nothing.
+    """Base class of callbacks, whose methods do nothing.
 
-    The argument ``run`` shows the fit as it stands: ``iteration``, ``n_estimators``, ``train_scores``, ``oop_scores``,
+    The argument ``run`` is the state of the fit: ``iteration``, ``n_estimators``, ``train_scores``, ``oop_scores``,
     ``validation_scores``, ``best_iteration``, the last minipatch as ``rows`` and ``features``, and the distributions as
-    ``observation_probabilities`` and ``feature_probabilities``. Look, do not change.
+    ``observation_probabilities`` and ``feature_probabilities``. Callbacks must not change it. See ``BoostingRun``.
 
     Examples
     --------
@@ -29,32 +29,32 @@ class Callback:
     'stopped by StopAtOnce'
     """
 
-    #: Whether it also watches the short runs of a trial, such as that of the size of minipatches.
+    #: Whether it is also called in the short runs that try other sizes of minipatches.
     limits_trials: ClassVar[bool] = False
 
     def on_fit_begin(self, run: BoostingRun) -> None:
-        """Look before the first iteration."""
+        """Run before the first iteration."""
 
     def on_iteration_end(self, run: BoostingRun) -> bool | None:
-        """Look after each iteration; return True to end the fit."""
+        """Run after each iteration; return True to stop the fit."""
         return None
 
     def on_fit_end(self, run: BoostingRun) -> None:
-        """Look after the last iteration; also called when the fit fails, even at its beginning."""
+        """Run after the last iteration, and also if the fit fails."""
 
 
 class FeatureProbabilityRecorder(Callback):
-    """Keeps the feature probabilities q at chosen iterations.
+    """Callback that records the feature probabilities q at given iterations.
 
     Parameters
     ----------
     iterations : iterable of int
-        When to look; 0 is before the first iteration. The last iteration is always kept.
+        Iterations to record; 0 is before the first one. The last one is always recorded.
 
     Attributes
     ----------
     probabilities_ : dict of int to array of shape (n_features,)
-        q after each of those iterations that took place.
+        q after each recorded iteration.
 
     Examples
     --------
@@ -72,32 +72,32 @@ class FeatureProbabilityRecorder(Callback):
         self.probabilities_: dict[int, Floats] = {}
 
     def on_fit_begin(self, run: BoostingRun) -> None:
-        """Look before the first iteration."""
+        """Record q before the first iteration, if asked for."""
         if run.iteration == 0:
             self.probabilities_ = {}
-            self._look(run)
+            self._record(run)
 
     def on_iteration_end(self, run: BoostingRun) -> bool | None:
-        """Look after each iteration."""
-        self._look(run)
+        """Record q if this iteration was asked for."""
+        self._record(run)
         return None
 
     def on_fit_end(self, run: BoostingRun) -> None:
-        """Look after the last iteration."""
+        """Record q after the last iteration."""
         self.probabilities_[run.iteration] = run.feature_probabilities
 
-    def _look(self, run: BoostingRun) -> None:
+    def _record(self, run: BoostingRun) -> None:
         if run.iteration in self.iterations:
             self.probabilities_[run.iteration] = run.feature_probabilities
 
 
 class TimeLimit(Callback):
-    """Ends a fit after the iteration in which its time runs out.
+    """Callback that stops a fit after the iteration in which its time runs out.
 
     Parameters
     ----------
     seconds : float
-        From the making of this object on.
+        Time limit, from the creation of this object.
     """
 
     limits_trials = True
@@ -106,7 +106,7 @@ class TimeLimit(Callback):
         self._start, self._seconds = time.monotonic(), seconds
 
     def on_iteration_end(self, run: BoostingRun) -> bool | None:
-        """Look at the clock."""
+        """Stop the fit if its time is over."""
         if time.monotonic() - self._start >= self._seconds:
             run.stop(StopReason.TIME_LIMIT)
         return None

@@ -1,4 +1,4 @@
-"""The fitted learners, and what they put out for new data."""
+"""Ensembles of trained learners, and the sums of their outputs for new data."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from mpboost.learners.contract import ModelIn
 from mpboost.learners.given_estimators import ColumnModel
 from mpboost.outputs.kinds import LearnerOutputs, Outputs
 
-#: Cells that are binned at a time when predicting, but for a least number of rows: bounds the memory for the codes.
+#: Cells that prediction bins at a time, to limit memory; batches have at least MIN_BATCH_ROWS rows.
 BATCH_CELLS = 1 << 24
 MIN_BATCH_ROWS = 1 << 10
 
 
 class Ensemble(Protocol[ModelIn]):
-    """Learners in the order of their training."""
+    """Trained learners, in the order of training."""
 
     def __len__(self) -> int: ...
 
@@ -28,33 +28,33 @@ class Ensemble(Protocol[ModelIn]):
         """Add a trained learner."""
 
     def first(self, n_learners: int) -> Self:
-        """Make an ensemble of the first learners."""
+        """Make an ensemble of the first ``n_learners`` learners."""
 
     def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
         """Add up the outputs of all learners."""
 
     def staged_total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
-        """Add up the outputs of the first, the first two, ... learners."""
+        """Add up the outputs of 1, 2, 3, ... learners."""
 
 
 class _Stages(ABC):
-    """How stages follow from the outputs of one learner after the other."""
+    """Computes staged totals from the outputs of single learners."""
 
     def staged_total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
-        """Add up the outputs of the first, the first two, ... learners."""
+        """Add up the outputs of 1, 2, 3, ... learners."""
         total = outputs.make_totals(table.n_rows)
         for index, out in enumerate(self._each(table, outputs, threads)):
-            total = total.copy()  # the last one is the user's
+            total = total.copy()  # the user keeps the last one
             outputs.add(index, out, total)
             yield total
 
     @abstractmethod
     def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
-        """Give the outputs of one learner after the other; only valid until the next one."""
+        """Yield the outputs of each learner; an array is only valid until the next one."""
 
 
 class TreeEnsemble(_Stages):
-    """Native trees and the bins that they were grown on."""
+    """Native trees, and the bins of their features."""
 
     def __init__(self, mapper: _native.BinMapper, forest: _native.Forest | None = None):
         self.mapper = mapper
@@ -68,14 +68,14 @@ class TreeEnsemble(_Stages):
         self.forest.append(model)
 
     def first(self, n_learners: int) -> Self:
-        """Make an ensemble of the first learners."""
+        """Make an ensemble of the first ``n_learners`` learners."""
         return type(self)(self.mapper, self.forest.first(n_learners))
 
     def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
         """Add up the outputs of all learners."""
         total = outputs.make_totals(table.n_rows)
         forest, features = self.forest, np.arange(table.n_columns)
-        if isinstance(table, SparseTable):  # of which only the columns that trees use are filled in
+        if isinstance(table, SparseTable):  # bin only the columns that trees use
             forest, features = self.forest.narrow(), self.forest.features
         n_batch = max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, len(features)))
         for k, batch in enumerate(table.split_rows(n_batch)):
@@ -84,7 +84,7 @@ class TreeEnsemble(_Stages):
         return total
 
     def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
-        """Give the outputs of one learner after the other; only valid until the next one."""
+        """Yield the outputs of each learner; an array is only valid until the next one."""
         data = make_binned_data(table.bin(self.mapper, threads))
         out = outputs.make_output(table.n_rows)
         for index in range(len(self)):
@@ -113,7 +113,7 @@ class TreeEnsemble(_Stages):
 
 
 class EstimatorEnsemble(_Stages):
-    """Scikit-learn estimators, each with its columns."""
+    """Scikit-learn estimators, each with the columns it was trained on."""
 
     def __init__(self, models: list[ColumnModel] | None = None):
         self.models = [] if models is None else models
@@ -126,7 +126,7 @@ class EstimatorEnsemble(_Stages):
         self.models.append(model)
 
     def first(self, n_learners: int) -> Self:
-        """Make an ensemble of the first learners."""
+        """Make an ensemble of the first ``n_learners`` learners."""
         return type(self)(self.models[:n_learners])
 
     def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
@@ -137,7 +137,7 @@ class EstimatorEnsemble(_Stages):
         return total
 
     def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
-        """Give the outputs of one learner after the other."""
+        """Yield the outputs of each learner."""
         assert isinstance(outputs, LearnerOutputs)
         for model in self.models:
             yield model.apply(table, outputs)

@@ -1,4 +1,4 @@
-"""How a run went: the effective numbers of observations and features, and q, at a few moments."""
+"""The history of a run: effective numbers of rows and features, and q, at a few iterations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: Iterations after which a run is looked at: eight for each power of ten, so that there is little to do and to keep.
+#: Iterations that are recorded: eight per power of ten, so that recording takes little time and memory.
 MOMENTS = frozenset(round(10 ** (k / 8)) for k in range(73))
-#: With more features q is not kept: that would be more than four million numbers.
+#: With more features q is not recorded: it would be more than four million numbers.
 MAX_FEATURES = 100_000
 
 
 class Moment(NamedTuple):
-    """What is kept of a moment."""
+    """What is recorded at one iteration."""
 
     effective_observations: float
     effective_features: float
@@ -23,21 +23,21 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """How a fit went, at some thirty moments: eight for each power of ten iterations, the best one and the last.
+    """The history of a fit at about thirty iterations: eight per power of ten, the best one and the last.
 
-    An effective number is how many there would be if all were as probable: all of them if a distribution is uniform,
-    1 if a single one has all.
+    The effective number of rows or features tells how concentrated a distribution is: it is their number if the
+    distribution is uniform, and 1 if one of them has all the probability.
 
     Attributes
     ----------
     iterations : int64 array of shape (n_moments,)
-        The moments, ascending from 1 to ``n_iter_``; one of them is ``best_iteration_``.
+        Recorded iterations, ascending from 1 to ``n_iter_``; ``best_iteration_`` is one of them.
     effective_observations : float64 array of shape (n_moments,)
-        1 / sum(p²).
+        Effective number of rows, 1 / sum(p²).
     effective_features : float64 array of shape (n_moments,)
-        1 / sum(q²).
+        Effective number of features, 1 / sum(q²).
     feature_probabilities : float32 array of shape (n_moments, n_features), or None
-        q; None with more than 100 000 features.
+        Feature probabilities q; None with more than 100 000 features.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class History:
 
 
 def take_moment(weights: NDArray[np.float64], q: NDArray[np.float64]) -> Moment:
-    """Note what is kept of the weights that p is made of, up to a factor, and of q; the weights are overwritten.
+    """Record one iteration, given weights proportional to p, and q; the weights are overwritten.
 
     Examples
     --------
@@ -71,15 +71,15 @@ def take_moment(weights: NDArray[np.float64], q: NDArray[np.float64]) -> Moment:
 
 
 def _count_effective(weights: NDArray[np.float64]) -> float:
-    # In place: for many rows, fresh memory takes as long as the sums. No dot product: it may depend on threads.
-    weights /= weights.max()  # or squares could vanish
+    # In place: for many rows, new memory takes as long as the sums. No dot product: it may depend on threads.
+    weights /= weights.max()  # otherwise squares could underflow
     total = weights.sum()
     weights *= weights
     return float(total**2 / weights.sum())
 
 
 def make_history(moments: Mapping[int, Moment]) -> History:
-    """Put moments, by their iterations, in order."""
+    """Make a history from moments by iteration."""
     iterations = sorted(moments)
     observations, features, paths = zip(*(moments[t] for t in iterations), strict=True)
     return History(

@@ -1,4 +1,4 @@
-"""Ctrl-C during a run: it ends the run between two iterations, instead of discarding what was learned."""
+"""Ctrl-C stops a fit between two iterations and keeps the model learned so far."""
 
 import signal
 import threading
@@ -13,18 +13,18 @@ from mpboost.boosting.stop_reasons import StopReason
 
 
 class Interrupts:
-    """Holds interrupts back while a run is being changed, and turns one that comes through into the end of the run.
+    """Context manager that delays interrupts while a run is being changed, and stops the run after one.
 
-    An interrupt takes effect at once inside ``allowed``, where the run is whole; elsewhere it waits for the next such
-    block. A ``KeyboardInterrupt`` that leaves one, be it from the keyboard or from a callback, goes no further: the run
-    is stopped. It does go on if nothing was learned yet, and out of a fit inside a fit, which is for the outer to end.
+    Inside ``allowed``, where the run is consistent, an interrupt takes effect at once; elsewhere it waits for the next
+    such block. A ``KeyboardInterrupt`` there, from the keyboard or a callback, stops the run and is not raised further.
+    It is raised if no iteration is done yet, and in a fit inside another fit, so that the outer one stops.
 
-    Signals are touched in the main thread only, as no other gets them.
+    Signal handlers are changed in the main thread only, because only the main thread receives signals.
 
     Parameters
     ----------
     run : BoostingRun
-        What is interrupted.
+        The run to stop.
     """
 
     def __init__(self, run: BoostingRun):
@@ -39,14 +39,14 @@ class Interrupts:
         if threading.current_thread() is threading.main_thread():
             previous = signal.getsignal(signal.SIGINT)
             self._nested = isinstance(getattr(previous, "__self__", None), Interrupts)
-            if callable(previous) and not self._nested:  # else it is ignored, or not Python's to handle
+            if callable(previous) and not self._nested:  # otherwise SIGINT is ignored or not handled by Python
                 self._previous = previous
                 signal.signal(signal.SIGINT, self._handle)
         return self
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
-        """Let interrupts through: inside, nothing of the run changes."""
+        """Let interrupts take effect in a block that does not change the run."""
         self._whole = self._allowed = True
         if self._held:
             self._deliver(None)
@@ -54,12 +54,12 @@ class Interrupts:
             yield
         finally:
             self._allowed = False
-        self._whole = False  # unless an exception leaves the block
+        self._whole = False  # not reached if an exception leaves the block
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        # No interrupt is allowed here: none can come between and leave the handler in place.
+        # Interrupts are not allowed here, so none can prevent that the old handler is restored.
         if self._previous is not None and signal.getsignal(signal.SIGINT) == self._handle:
             signal.signal(signal.SIGINT, self._previous)
         interrupted = kind is not None and issubclass(kind, KeyboardInterrupt) and self._whole
@@ -68,7 +68,7 @@ class Interrupts:
                 self._deliver(None)
             except KeyboardInterrupt:
                 interrupted = True
-        self._allowed = True  # for a handler that a callback has put on top of ours
+        self._allowed = True  # a callback may have installed a handler that calls ours
         if not interrupted or self._nested or self._run.iteration == 0:
             return False
         self._run.interrupt()
@@ -80,18 +80,18 @@ class Interrupts:
             self._deliver(frame)
 
     def _deliver(self, frame: FrameType | None) -> None:
-        # One at a time: a second interrupt must not break into the handling of the first.
+        # A second interrupt must not interrupt the handling of the first.
         was_allowed, self._allowed, self._held = self._allowed, False, False
         assert self._previous is not None
-        self._previous(signal.SIGINT, frame)  # raises KeyboardInterrupt, as a rule
+        self._previous(signal.SIGINT, frame)  # usually raises KeyboardInterrupt
         self._allowed = was_allowed
 
 
 def warn_if_interrupted(run: BoostingRun) -> None:
-    """Tell the user who interrupted a fit what is left of it; to be called by fit itself."""
+    """Warn that an interrupted fit has left a usable model; must be called by fit itself (stacklevel)."""
     if run.stop_reason is StopReason.INTERRUPTED:
         warnings.warn(
-            f"The fit was interrupted after {run.iteration} iterations; the model is made of these and can be used.",
+            f"The fit was interrupted after {run.iteration} iterations; the model learned so far can be used.",
             RuntimeWarning,
             stacklevel=4,
         )

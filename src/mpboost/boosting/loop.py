@@ -1,4 +1,4 @@
-"""The loop: Algorithm 1 of the paper."""
+"""The boosting loop: Algorithm 1 of the paper."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -12,7 +12,7 @@ from mpboost.learners.contract import Model, Output
 
 
 def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> None:
-    """Go on with a run until its stopping rule, a callback, an interrupt or the number of iterations ends it."""
+    """Run iterations until the stopping rule, a callback, an interrupt or ``n_estimators`` ends the run."""
     with ExitStack() as endings:
         for callback in reversed(callbacks):
             endings.callback(callback.on_fit_end, run)
@@ -35,7 +35,7 @@ def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Thre
 def iterate(
     run: BoostingRun, parts: Parts[Question, Model, Output], interrupts: Interrupts, threads: _native.Threads
 ) -> None:
-    """Do one iteration. An interrupt takes effect while nothing of the run has changed yet, or waits."""
+    """Do one iteration. An interrupt takes effect before the run is changed, or waits until the end."""
     task, p, q, t = parts.task, parts.observation_sampler, parts.feature_sampler, run.iteration + 1
     with interrupts.allowed():
         # 1. Sample a minipatch.
@@ -44,7 +44,7 @@ def iterate(
         R, C = draw.rows, q.sample(t, threads)
         # 2. Train a weak learner on the minipatch.
         h = parts.learner.train(t, draw, C, question, threads)
-    # 3. Update outputs. The same pass over the rows yields the weights that p is made of, and the scores.
+    # 3. Update outputs. The same pass over the rows computes the weights that p is made of, and the scores.
     task.update(h.outputs, R, threads)
     # 4. Update probability distributions.
     q.update(C, h.importances)

@@ -1,4 +1,4 @@
-"""Progress bars, drawn by rich."""
+"""Progress bars, drawn with rich."""
 
 import time
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from mpboost.boosting.run import BoostingRun
 
 
 class Bar:
-    """A bar of rich with words beside it and the time left; on a terminal, in a notebook, or a last line in a log.
+    """A progress bar with a text and the time left, for terminals and notebooks; logs get one final line.
 
-    Who works draws it, now and then: a thread would get in the way.
+    It is drawn by the working thread from time to time: a second thread would slow down the work.
     """
 
-    #: Drawing may take this share of the time.
+    #: Maximum share of the time that drawing may take.
     _SHARE = 0.002
-    #: Fewest and most seconds between two drawings.
+    #: Minimum and maximum seconds between two drawings.
     _PAUSES = 0.1, 1.0
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Bar:
         self._next_draw = 0.0
 
     def _open(self, total: float, completed: float = 0, *, shows_count: bool = True) -> None:
-        """Show the bar, or nothing where another one has the terminal."""
+        """Show the bar, unless another bar uses the terminal."""
         try:
             from rich.errors import LiveError
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -38,12 +38,12 @@ class Bar:
         self._progress = Progress(*columns, TimeRemainingColumn(), TextColumn("left"), auto_refresh=False)
         self._bar = self._progress.add_task("boosting", total=total, completed=completed, words="")
         if self._progress.console.is_jupyter:
-            # rich's own display there needs widgets, which not every notebook has and no saved one shows.
+            # The display of rich needs widgets, which some notebooks do not have and saved ones do not show.
             self._notebook = import_module("IPython.display").display("", display_id=True)
         else:
             try:
                 self._progress.start()
-            except LiveError:  # a fit inside a fit, before rich 14.1: the outer one has the terminal
+            except LiveError:  # a fit inside another fit, before rich 14.1: the outer one uses the terminal
                 self._progress = None
 
     @property
@@ -65,7 +65,7 @@ class Bar:
 
     @contextmanager
     def _closing(self) -> Iterator[None]:
-        """Put the time that was taken in place of the time left, for a last drawing inside; let go of the terminal."""
+        """Replace the time left by the time taken, for a last drawing in this block; then release the terminal."""
         from rich.progress import TimeElapsedColumn
 
         self._progress.columns = (*self._progress.columns[:-2], TimeElapsedColumn())
@@ -77,9 +77,10 @@ class Bar:
 
 
 class ProgressBar(Bar, Callback):
-    """A bar with the score, its best, and the time left at most; on a terminal, in a notebook, or a last line in a log.
+    """Callback that shows a progress bar with the score, the best score and the maximum time left.
 
-    Needs rich: ``pip install "mpboost[cli]"``. ``verbose=1`` adds one to a fit.
+    It works on terminals and in notebooks; logs get one final line. ``verbose=1`` adds it to a fit. Needs rich:
+    ``pip install "mpboost[cli]"``.
 
     Examples
     --------
@@ -99,13 +100,13 @@ class ProgressBar(Bar, Callback):
             self._draw(run)
 
     def on_iteration_end(self, run: BoostingRun) -> bool | None:
-        """Move the bar now and then: an iteration is shorter than drawing it."""
+        """Move the bar from time to time: drawing takes longer than an iteration."""
         if self._is_due:
             self._draw(run)
         return None
 
     def on_fit_end(self, run: BoostingRun) -> None:
-        """Leave the bar as it is, with the time that the fit took in place of the time left."""
+        """Draw the bar a last time, with the time taken in place of the time left."""
         if self._progress is not None:
             with self._closing():
                 self._draw(run)

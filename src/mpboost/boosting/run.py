@@ -1,4 +1,4 @@
-"""A run of the loop: the parts that it is put together from, and what it has learned so far."""
+"""A run of the boosting loop: its parts, and what it has learned so far."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -24,9 +24,10 @@ Question = TypeVar("Question")
 
 @dataclass
 class Parts(Generic[Question, Model, Output]):
-    """The parts that go together: what a task poses is what rows are drawn by and what a learner trains on.
+    """The parts of a run, with matching types.
 
-    What a learner puts out is what the task takes in, and what is left of it is what the ensemble keeps.
+    The task poses a question, by which rows are drawn and on which the learner trains. The task takes the outputs of
+    the learner; the ensemble keeps its model.
     """
 
     task: Task[Question, Output]
@@ -39,57 +40,57 @@ class Parts(Generic[Question, Model, Output]):
 
 @dataclass
 class Snapshot:
-    """What a model is made of besides its learners, as it was after some iteration."""
+    """The state of a model, without its learners, after some iteration."""
 
     task: TaskState
     feature_probabilities: Floats
     importance_sums: Floats
 
     def copy_from(self, other: "Snapshot") -> None:
-        """Overwrite in place: fresh memory for each of many copies would cost more than the copying."""
+        """Overwrite in place: allocating new memory would take longer than copying."""
         for name, array in other.task.items():
             if self.task[name].dtype == array.dtype:
                 np.copyto(self.task[name], array)
-            else:  # counts that outgrew their type
+            else:  # counts that needed a larger type
                 self.task[name] = array.copy()
         np.copyto(self.feature_probabilities, other.feature_probabilities)
         np.copyto(self.importance_sums, other.importance_sums)
 
 
 class Trial(Protocol):
-    """Tries other runs when a run is of a certain age."""
+    """Tries alternative runs at a certain iteration."""
 
     def is_due(self, run: "BoostingRun") -> bool:
-        """Tell whether a run is of that age."""
+        """Tell whether the run has reached that iteration."""
 
     def choose(self, run: "BoostingRun", boost: Callable[["BoostingRun"], None]) -> "BoostingRun":
-        """Give the run itself, or a better one of the same age; ``boost`` goes on with a run."""
+        """Return the run itself or a better one with as many iterations; ``boost`` continues a run."""
 
 
 @dataclass
 class BoostingRun:
-    """A fit as it stands; callbacks look at it after each iteration.
+    """The state of a fit, as callbacks see it.
 
     Attributes
     ----------
     iteration : int
-        Iterations done.
+        Number of iterations done.
     n_estimators : int
-        The most iterations that will be done.
+        Maximum number of iterations.
     train_scores, oop_scores, validation_scores : list of float
-        Training, out-of-patch and validation score after each iteration; the last one is empty without such data.
+        Training, out-of-patch and validation score after each iteration; the last list is empty without ``X_val``.
     rows, features : int64 arrays
-        The last minipatch.
+        Indices of the last minipatch.
     stop_reason : StopReason or None
-        Why the run ended; None while it goes on.
+        Why the run ended; None while it is running.
     stop_words : str
-        The same in words; empty while it goes on.
+        The reason in words; empty while it is running.
     params : dict
-        Parameters of the estimator that the run was made with.
+        Parameters of the estimator that change what is learned.
     parts : Parts
-        The task, samplers, learner and ensemble; they fit each other, whatever their types.
+        The task, samplers, learner and ensemble.
     moments : dict of int to Moment
-        What is kept of how the run went, by iteration.
+        The recorded history, by iteration.
     """
 
     parts: Parts[Any, Any, Any]
@@ -113,48 +114,48 @@ class BoostingRun:
 
     @property
     def scores(self) -> list[float]:
-        """The scores that count: on given data where there is some, else out of patch."""
+        """The validation scores if there is validation data, otherwise the out-of-patch scores."""
         return self.oop_scores if self.parts.validation is None else self.validation_scores
 
     @property
     def best_iteration(self) -> int:
-        """The iteration, counted from 1, that the model would be cut to now."""
+        """The best iteration so far, counted from 1: the model would keep the learners up to it."""
         best = self.stopping.best_iteration
         return self.iteration if best is None else best
 
     @property
     def best(self) -> Snapshot:
-        """What was learned up to the best iteration."""
+        """The state at the best iteration."""
         return self._best if self._best is not None else self._current
 
     @property
     def feature_probabilities(self) -> Floats:
-        """A copy of q."""
+        """The distribution q over features (a copy)."""
         return self.parts.feature_sampler.probabilities.copy()
 
     @property
     def observation_probabilities(self) -> Floats:
-        """The distribution p, computed on each access."""
+        """The distribution p over rows, computed on each access."""
         return probabilities_from_logs(self.parts.task.log_weights)
 
     @property
     def n_samples(self) -> int:
-        """Rows that are learned from."""
+        """Number of training rows."""
         return len(self.parts.task.labels)
 
     @property
     def has_oop_score(self) -> bool:
-        """Whether any row is judged by learners that never saw it."""
+        """Whether there is an out-of-patch score: some rows are judged by learners that never saw them."""
         return self.parts.task.has_oop_score(self.parts.observation_sampler.n_drawn)
 
     @property
     def _current(self) -> Snapshot:
-        # Views of arrays that the next iteration will change.
+        # Views: the next iteration changes these arrays.
         parts = self.parts
         return Snapshot(parts.task.state, parts.feature_sampler.probabilities, self._importance_sums)
 
     def make_history(self) -> History:
-        """Tell how the run went so far; the best moment and the last are no part of a run that goes on."""
+        """Make the history so far. It adds the best and the last iteration, which a running run does not record."""
         moments = dict(self.moments)
         if self.iteration not in moments:
             moments[self.iteration] = self._take_moment()
@@ -167,27 +168,27 @@ class BoostingRun:
         return take_moment(self.parts.task.compute_weights(), self.parts.feature_sampler.probabilities)
 
     def stop(self, reason: StopReason, detail: str = "") -> None:
-        """End the run after this iteration; the first reason counts."""
+        """End the run after this iteration; only the first reason is kept."""
         if self.stop_reason is None:
             self.stop_reason, self.stop_words = reason, reason.describe(detail)
 
     def interrupt(self) -> None:
-        """End the run by an interrupt, whatever else may have ended it."""
+        """End the run by an interrupt; this replaces any other reason."""
         self.stop_reason, self.stop_words = StopReason.INTERRUPTED, StopReason.INTERRUPTED.describe()
 
     def extend(self, n_estimators: int) -> None:
-        """Allow more iterations; a run that its stopping rule ended stays ended."""
+        """Allow more iterations, unless the stopping rule has ended the run."""
         self.n_estimators = n_estimators
         if self.iteration < n_estimators and self.stop_reason is not StopReason.RULE:
             self.stop_reason, self.stop_words = None, ""
 
     def adopt(self, other: "BoostingRun") -> None:
-        """Go on as the run that a trial chose, of the same age and on the same data; the trial is over."""
+        """Continue as the run that a trial chose, with as many iterations on the same data; the trial is over."""
         kept = {"n_estimators": self.n_estimators, "stop_reason": None, "stop_words": "", "trial": None}
         vars(self).update(vars(other) | kept)
 
     def record(self, t: int, R: Positions, C: Positions, h: TrainedLearner[Any, Any], threads: _native.Threads) -> None:
-        """Keep what an iteration leaves behind, and a copy of the state if it is the best so far."""
+        """Record an iteration: learner, scores, history, and a copy of the state if it is the best so far."""
         task, validation = self.parts.task, self.parts.validation
         self.parts.ensemble.append(h.model)
         self.iteration, self.rows, self.features = t, R, C

@@ -1,4 +1,4 @@
-"""Forwards a fit to the callbacks of scikit-learn, where an estimator was given some."""
+"""Support for the callbacks of scikit-learn."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,18 +11,18 @@ from mpboost.boosting.stop_reasons import StopReason
 
 
 class ForwardToScikitLearn(Callback):
-    """Calls the callbacks that ``set_callbacks`` of scikit-learn gave to an estimator; iterations are tasks of the fit.
+    """Callback that calls the callbacks set with ``set_callbacks``; each iteration is a task of the fit.
 
     Parameters
     ----------
     estimator : estimator
-        Who is fitted.
+        The estimator that is fitted.
     X, y : array-like
-        The training data as callbacks may score it: as the user gave it.
+        The training data as passed to fit; callbacks may compute scores on it.
     metadata : dict or None
-        What else was passed to fit, by name.
+        Other arguments of fit, by name.
     describe : callable
-        Makes, from a run, the fitted attributes of the model as it stands. Asked only if a callback wants a model.
+        Makes the fitted attributes from a run. Only called if a callback needs a model.
     """
 
     def __init__(
@@ -40,14 +40,14 @@ class ForwardToScikitLearn(Callback):
         self._iteration: Any = None
 
     def on_fit_begin(self, run: BoostingRun) -> None:
-        """Begin the fit and its first iteration."""
+        """Announce the fit and its first iteration."""
         n_left = 0 if run.stop_reason is not None else run.n_estimators - run.iteration
         self._fit = self._estimator._init_callback_context(max_subtasks=n_left)
         self._fit.call_on_fit_task_begin(**self._arguments)
         self._begin_iteration(run)
 
     def on_iteration_end(self, run: BoostingRun) -> bool | None:
-        """End the iteration and begin the next one, if there is one."""
+        """Announce the end of an iteration, and the next one if there is one."""
         iteration, self._iteration = self._iteration, None
         if iteration.call_on_fit_task_end(**self._arguments, reconstruction_attributes=self._lazily(run)):
             run.stop(StopReason.CALLBACK, "a callback of scikit-learn")
@@ -55,10 +55,10 @@ class ForwardToScikitLearn(Callback):
         return None
 
     def on_fit_end(self, run: BoostingRun) -> None:
-        """End the fit, unless it failed."""
+        """Announce the end of the fit, unless it failed."""
         if self._fit is None or run.stop_reason is None:
             return
-        if self._iteration is not None:  # an interrupt came between: nothing to show of this one
+        if self._iteration is not None:  # interrupted: this iteration was not completed
             self._iteration.call_on_fit_task_end(estimator=self._estimator)
         self._fit.call_on_fit_task_end(**self._arguments, reconstruction_attributes=self._lazily(run))
 

@@ -1,4 +1,4 @@
-"""How many rows a minipatch has where nobody says: a rule to begin with, and a trial of more."""
+"""``max_samples="auto"``: a trial of larger minipatches."""
 
 import math
 from collections.abc import Callable
@@ -9,40 +9,40 @@ import numpy as np
 from mpboost.boosting.run import BoostingRun
 from mpboost.tasks.voting import VotingTask
 
-#: Iterations of a trial, and how many of the last scores are averaged.
+#: Iterations of a trial, and the number of last scores that are averaged.
 N_ITERATIONS, N_SCORES = 40, 10
-#: What twice the rows must gain at least; and the error below which there is no point in trying.
+#: Minimum gain in score to accept twice the rows, and the error below which there is no trial.
 MIN_GAIN, MIN_ERROR = 0.01, 0.05
-#: Learners that are right less often, out of patch, get twice the rows unless that does harm.
+#: If the out-of-patch accuracy of single learners is lower, they get twice the rows unless the score falls.
 MIN_ACCURACY = 0.6
 
 
 @dataclass
 class SizeTrial:
-    """Tries minipatches of twice the rows in the beginning of a run, as long as they score better.
+    """Tries minipatches with twice the rows early in a run, and repeats this while the score improves.
 
-    Most data is learned best from small minipatches, whose learners differ. Where each learner of such a minipatch
-    knows next to nothing, as with many features that only count together, or where there is always more to learn from
-    more rows, larger ones are far better, and that shows after a few iterations. Small differences at that
-    time mean nothing: larger minipatches are always ahead for a while.
+    Small minipatches are best for most data, because their learners differ. Larger ones are far better if a learner
+    knows almost nothing from a small one, for example if features are only useful together, or if more rows always
+    help. That shows after a few iterations. Small differences then mean nothing: larger minipatches always lead
+    for a while.
 
     Attributes
     ----------
     make_run : callable
-        Makes a new run with so many rows in a minipatch.
+        Makes a new run, given the number of rows in a minipatch.
     most : int
-        Rows that are not exceeded.
+        Maximum number of rows in a minipatch.
     """
 
     make_run: Callable[[int], BoostingRun]
     most: int
 
     def is_due(self, run: BoostingRun) -> bool:
-        """Tell whether a run is at the iteration in which trials are made."""
+        """Tell whether the run has reached the iteration of the trial."""
         return run.iteration == N_ITERATIONS
 
     def choose(self, run: BoostingRun, boost: Callable[[BoostingRun], None]) -> BoostingRun:
-        """Give the run itself, or one of the same age with larger minipatches if it is clearly better."""
+        """Return the run itself, or one with as many iterations and larger minipatches if it is clearly better."""
         task: object = run.parts.task
         assert isinstance(task, VotingTask)
         is_weak = task.compute_single_accuracy(run.iteration) < MIN_ACCURACY
@@ -54,7 +54,7 @@ class SizeTrial:
             larger = self.make_run(n_rows)
             larger.extend(N_ITERATIONS)
             boost(larger)
-            if larger.iteration < N_ITERATIONS:  # out of time, or of patience
+            if larger.iteration < N_ITERATIONS:  # stopped by a time limit or its stopping rule
                 break
             chance = math.sqrt(error * (1.0 - error) / run.n_samples)
             least_gain = -chance if is_weak else max(MIN_GAIN, chance)

@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class StopReason(Enum):
-    """Why a run ended; the values are the words for it, ``{}`` standing for a detail.
+    """Why a run ended. The values are the texts for ``stop_reason_``; ``{}`` is replaced by a detail.
 
     Examples
     --------
@@ -18,16 +18,16 @@ class StopReason(Enum):
     TIME_LIMIT = "time_limit reached"
     INTERRUPTED = "interrupted"
     CALLBACK = "stopped by {}"
-    #: A stopping rule halted: in its own words.
+    #: The stopping rule ended the run; the rule provides the text.
     RULE = "{}"
 
     def describe(self, detail: str = "") -> str:
-        """Put the reason into words."""
+        """Make the text for the reason."""
         return self.value.format(detail)
 
     @classmethod
     def recognise(cls, words: str) -> "StopReason":
-        """Tell which reason some words stand for, those of a fitted model's ``stop_reason_`` say."""
+        """Look up the reason for a text, such as the ``stop_reason_`` of a fitted model."""
         for reason in (cls.N_ESTIMATORS, cls.TIME_LIMIT, cls.INTERRUPTED):
             if words == reason.value:
                 return reason

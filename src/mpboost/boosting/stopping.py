@@ -1,4 +1,4 @@
-"""When to stop: rules that watch a score and remember the best iteration."""
+"""Stopping rules: they watch a score and remember the best iteration."""
 
 import math
 import sys
@@ -7,22 +7,22 @@ from typing import Protocol
 
 
 class StoppingRule(Protocol):
-    """What the loop asks of a rule.
+    """What the loop needs from a stopping rule.
 
     Attributes
     ----------
     reason : str
-        Why the rule halts, in words for the user.
+        Why the rule halts, as text for the user.
     """
 
     reason: str
 
     @property
     def best_iteration(self) -> int | None:
-        """The iteration, counted from 1, that the model is cut to if the run ends now; None for the last one."""
+        """The best iteration so far, counted from 1; None for the last one. The model keeps the learners up to it."""
 
     def halts(self, iteration: int, score: float) -> bool:
-        """Take the score of the next iteration; tell whether the run ends with it."""
+        """Take the score of an iteration; tell whether the run ends after it."""
 
 
 class PaperStopping:
@@ -41,7 +41,7 @@ class PaperStopping:
         self.reason = f"the {score} stopped growing (Algorithm 2)"
 
     def halts(self, iteration: int, score: float) -> bool:
-        """Take the score of the next iteration; tell whether the run ends with it."""
+        """Take the score of an iteration; tell whether the run ends after it."""
         top = self._top_scores
         # 1. Detect the best iteration.
         if score > max(top):
@@ -60,19 +60,19 @@ class PaperStopping:
 class PatienceStopping:
     """Halt when the score has not exceeded its best for a number of iterations.
 
-    What is watched is the mean of the last scores: single ones jump about, and the best of hundreds is a matter of
-    luck. Of votes it is a fifth of so many, and the first half of so many iterations cannot have the best one: with few
-    votes per row even the mean is unsteady, and where rows are drawn by difficulty it may start high and sink while the
-    model still gets better. A loss is steady, and noise may be learned from the first trees on.
+    The rule watches the mean of the last scores: single scores vary, and the best of hundreds is best by chance. For
+    votes the mean is over ``n_iter_no_change // 5`` scores, and the first ``n_iter_no_change // 2`` iterations cannot
+    be the best: with few votes per row even the mean varies, and if rows are drawn by difficulty it may start high and
+    fall while the model still improves. A loss varies little, and the first trees can already overfit.
 
     Parameters
     ----------
     n_iter_no_change : int
-        Patience.
+        Iterations without improvement before the rule halts.
     score : str
-        What is watched, in words.
+        Name of the score, for the reason.
     window, burn_in : int, default=None
-        How many scores are averaged, and how many iterations cannot be the best one; None for what votes need.
+        Number of scores to average, and of first iterations that cannot be the best; None for the values for votes.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class PatienceStopping:
         self.reason = f"no better {score} for {n_iter_no_change} iterations"
 
     def halts(self, iteration: int, score: float) -> bool:
-        """Take the score of the next iteration; tell whether the run ends with it."""
+        """Take the score of an iteration; tell whether the run ends after it."""
         self._last_scores.append(score)
         mean = math.fsum(self._last_scores) / len(self._last_scores)
         if iteration <= self._first_candidate or mean > self._best_score:
@@ -102,12 +102,12 @@ class PatienceStopping:
 
     @property
     def best_iteration(self) -> int | None:
-        """The iteration that the model is cut to if the run ends now."""
+        """The best iteration so far."""
         return self._best
 
 
 class NoStopping:
-    """Run all iterations and keep them all."""
+    """Run and keep all iterations."""
 
     def __init__(self) -> None:
         self.best_iteration: int | None = None
@@ -119,7 +119,7 @@ class NoStopping:
 
 
 def make_stopping(kind: str | None, n_samples: int, patch_size: int, n_iter_no_change: int, score: str) -> StoppingRule:
-    """Make the rule that the parameter ``stopping`` names; ``score`` is what it watches, in words."""
+    """Make the rule for the parameter ``stopping``; ``score`` is the name of what it watches."""
     if kind == "paper":
         return PaperStopping(n_samples, patch_size, score)
     if kind == "patience":

@@ -1,4 +1,4 @@
-"""The score on rows that the user gives to validate on, beside the out-of-patch score."""
+"""The score on validation data."""
 
 from typing import Any, Generic
 
@@ -13,23 +13,23 @@ from mpboost.tasks.contract import Task
 
 
 class ValidationScore(Generic[Model]):
-    """Rows that no learner is trained on, and what learners put out for them.
+    """Validation rows, and the total outputs of the learners for them.
 
     Parameters
     ----------
     rows : PreparedTable
         The rows, ready for learners.
     labels : array of shape (n_rows,)
-        What is to be predicted, coded as in training.
+        Targets, encoded as in training.
     sample_weights : float64 array of shape (n_rows,) or None
-        What the rows count in the score.
+        Weights of the rows in the score.
     task : Task
-        Tells how outputs are added up and scored.
+        Adds up outputs and computes scores.
 
     Attributes
     ----------
     qualities : list of float
-        What training stops by, after each iteration.
+        Number that the fit stops by, after each iteration: a score, or minus a loss.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ValidationScore(Generic[Model]):
         self.qualities: list[float] = []
 
     def has_rows_of(self, other: "ValidationScore[Any]") -> bool:
-        """Tell whether the rows are the same, as far as learners see them."""
+        """Tell whether the rows are the same to learners."""
         return (
             np.array_equal(self.labels, other.labels)
             and are_same_weights(self.sample_weights, other.sample_weights)
@@ -56,7 +56,7 @@ class ValidationScore(Generic[Model]):
         )
 
     def update(self, model: Model, threads: _native.Threads) -> float:
-        """Add the outputs of a learner; give the score of all so far, and keep what training stops by."""
+        """Add the outputs of a learner; compute the score, and record the quality that the fit stops by."""
         self._task.outputs.add(self._n_learners, self._rows.apply(model, threads), self._totals)
         self._n_learners += 1
         score = self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
@@ -68,14 +68,14 @@ class ValidationScore(Generic[Model]):
 def open_validation(
     examples: Examples | None, learner: Learner[Any, Model, Any], task: Task[Any, Any], threads: _native.Threads
 ) -> ValidationScore[Model] | None:
-    """Make given rows ready to be validated on, if there are any."""
+    """Prepare validation rows, if there are any."""
     if examples is None:
         return None
     return ValidationScore(learner.prepare(examples.table, threads), examples.labels, examples.weights, task)
 
 
 def are_same_weights(one: Floats | None, other: Floats | None) -> bool:
-    """Tell whether two sets of weights are the same, or both none."""
+    """Tell whether two sets of weights are the same, or both None."""
     if one is None or other is None:
         return one is other
     return np.array_equal(one, other)

@@ -1,1 +1,1 @@
-"""The scikit-learn estimators: validate, assemble, boost, publish."""
+"""The scikit-learn estimators."""

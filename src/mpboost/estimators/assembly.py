@@ -1,4 +1,4 @@
-"""From the parameters of MPBoostClassifier or MPBoostRegressor to the parts of a run."""
+"""Makes a run from the parameters of MPBoostClassifier or MPBoostRegressor."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -28,23 +28,23 @@ from mpboost.tasks.contract import Task
 
 
 class LabelTask(Task[Labels[Any], NDArray[Any]], Protocol):
-    """A task of labels, whose type depends on the data, that learners are trained to put out."""
+    """A task whose learners are trained to predict labels; the dtype of the labels depends on the data."""
 
     @property
     def outputs(self) -> LearnerOutputs[Any]:
-        """The kind of what learners put out."""
+        """What kind of outputs learners have."""
 
 
 def assemble_run(
     settings: PatchSettings, problem: Problem, make_task: Callable[[int], LabelTask], threads: _native.Threads
 ) -> BoostingRun:
-    """Make the parts that the parameters ask for; a task is made with a seed."""
+    """Make a run with the parts that the parameters ask for; ``make_task`` makes a task from a seed."""
     n_samples = problem.examples.table.n_rows
     patch_rows = count_patch_rows(settings.max_samples, n_samples, settings.sizes.rows)
     if patch_rows == n_samples and settings.stopping is not None and problem.validation is None:
         raise ValueError(
             f"max_samples={settings.max_samples!r} puts all rows (n_samples={n_samples}) into every minipatch, so "
-            "there is no out-of-patch score to stop by: choose a smaller max_samples, give X_val and y_val, or set "
+            "there is no out-of-patch score to stop by: choose a smaller max_samples, pass X_val and y_val, or set "
             "stopping=None."
         )
     seed = settings.draw_seed()
@@ -127,12 +127,12 @@ def _make_learner(
 
 
 def _check_estimator(estimator: Any, problem: Problem) -> None:
-    """Check that what the user gives as weak learner can learn this problem."""
+    """Check that a weak learner given by the user can learn this problem."""
     kind, is_right = ("regressor", is_regressor) if problem.classes is None else ("classifier", is_classifier)
     if not is_estimator(estimator) or not is_right(estimator):
         raise TypeError(f"estimator must be an instance of a {kind}, not {estimator!r}.")
     if problem.examples.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
         raise ValueError(
-            f"{type(estimator).__name__} cannot be fitted with sample_weight, which sample_weight and "
+            f"{type(estimator).__name__} does not take sample_weight in fit, which sample_weight and "
             "class_weight need: use another weak learner, or no weights."
         )

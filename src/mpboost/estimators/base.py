@@ -1,4 +1,4 @@
-"""What all estimators have in common: how a fit begins, goes on, and leaves its mark."""
+"""Base class of the estimators: fit, warm start, and the total output of the learners."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -30,7 +30,7 @@ from mpboost.outputs.kinds import Outputs
 
 
 class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
-    """Base of the estimators."""
+    """Base class of all estimators of mpboost."""
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -43,23 +43,22 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         y_val: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
     ) -> Self:
-        """Learn from rows with known labels or numbers.
+        """Fit the model to training data.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Numbers, infinite ones too, and categories; NaN, None and null are missing values.
+            Training data: numbers, including infinities, and categories. NaN, None and null are missing values.
         y : array-like of shape (n_samples,)
-            What to predict: for a classifier labels of two classes or more, for a regressor numbers.
+            Targets: labels of two or more classes for a classifier, numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
-            What rows weigh: in how often they are drawn, in training, and in the scores. Rows of weight 0 are as
-            good as absent.
+            Weights of the rows: for drawing, training and scores. Rows of weight 0 are ignored.
         X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
-            Other rows, to score and to stop by instead of the out-of-patch score.
+            Validation data. If given, the fit stops by their score instead of the out-of-patch score.
         y_val : array-like of shape (n_val_samples,), default=None
-            Their labels or numbers.
+            Targets of the validation data.
         sample_weight_val : array-like of shape (n_val_samples,), default=None
-            What they count in the score.
+            Weights of the validation data in the score.
 
         Returns
         -------
@@ -76,41 +75,41 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         validation = X_val, y_val, sample_weight_val
         if any(part is not None for part in validation):
             problem = problem.with_validation(*check_validation_data(self, data.known, *validation))
-        # Assemble the parts, or take up those of the last fit.
+        # Assemble the parts, or continue with those of the last fit.
         threads = make_threads(self.n_jobs)
         run = self._open_run(problem, threads)
         describe = partial(self._describe, problem=problem, known=data.known)
-        if hasattr(self, "_skl_callbacks"):  # those of scikit-learn, from set_callbacks
+        if hasattr(self, "_skl_callbacks"):  # callbacks of scikit-learn, from set_callbacks
             metadata = None if sample_weight is None else {"sample_weight": sample_weight}
             callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
         # Boost.
         boost(run, callbacks, threads)
-        # Publish. A name for the target that someone noted is that of the last fit's.
+        # Publish. target_name_ belongs to the last fit, so it is removed.
         self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
         warn_if_interrupted(run)
         return self
 
     @property
     def _oop_advice(self) -> str:
-        """Why there may be no out-of-patch score, and what helps."""
+        """Explain why there is no out-of-patch score, and what to do."""
         return f"max_samples={self.max_samples!r} puts all rows into every minipatch: choose a smaller max_samples."
 
     @abstractmethod
     def _pose(self, data: TrainingData) -> Problem:
-        """Turn data into a problem."""
+        """Encode training data as a problem."""
 
     @abstractmethod
     def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
-        """Make the parts of a run."""
+        """Make a run and its parts."""
 
     @abstractmethod
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-        """List the attributes that a run has made."""
+        """List the fitted attributes after a run."""
 
     @property
     @abstractmethod
     def _outputs(self) -> Outputs[Any]:
-        """What the fitted learners put out."""
+        """What kind of outputs the fitted learners have."""
 
     def _total(self, X: Any) -> NDArray[Any]:
         """Add up the outputs of all learners."""
@@ -118,7 +117,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         return self._ensemble.total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
 
     def _staged_total(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Add up the outputs of the first, the first two, ... learners."""
+        """Add up the outputs of 1, 2, 3, ... learners."""
         check_is_fitted(self)
         yield from self._ensemble.staged_total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
 
@@ -134,22 +133,22 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         return callbacks
 
     def _open_run(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
-        """Begin a run, or take up the last one again."""
+        """Start a run, or continue the last one."""
         run: BoostingRun | None = getattr(self, "_run", None) if self.warm_start else None
         if run is None:
             self._warn_of_new_start()
             run = self._assemble(problem, threads)
         else:
             check_continues(run, problem, self.n_estimators, list_learning_params(self), threads)
-            del self._run  # if this fit fails, the model stays as it is but cannot be continued
+            del self._run  # if this fit fails, the old model stays but cannot be continued
         run.extend(self.n_estimators)
         return run
 
     def _warn_of_new_start(self) -> None:
         if self.warm_start and hasattr(self, "_ensemble"):
             warnings.warn(
-                "This model cannot be continued and starts anew: its last fit was without warm_start=True or did not "
-                "end, or it comes from a pickle or a file.",
+                "This model cannot be continued, so the fit starts anew: its last fit had no warm_start=True or "
+                "failed, or it was loaded from a pickle or a file.",
                 stacklevel=5,
             )
 
@@ -158,10 +157,10 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         state = {
             name: value for name, value in (vars(self) | fitted).items() if name not in fitted or value is not None
         }
-        self.__dict__ = state  # all at once: an interrupt leaves the old model or the new one, never half of each
+        self.__dict__ = state  # in one step: an interrupt leaves either the old model or the new one
 
     def __getstate__(self) -> dict[str, Any]:
-        # A run holds the binned data and native objects: a pickled model predicts, but does not go on training.
+        # A run holds the binned data and native objects: a pickled model can predict, but not continue training.
         return {name: value for name, value in super().__getstate__().items() if name != "_run"}
 
     def __sklearn_tags__(self) -> Any:

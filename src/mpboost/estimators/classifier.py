@@ -1,4 +1,4 @@
-"""The classifier: scikit-learn's manners around the loop."""
+"""The minipatch boosting classifier."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_classes
+from mpboost.data.problem import Problem, make_class_problem
 from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import CLASSIFIER_CONSTRAINTS
 from mpboost.estimators.publishing import Attributes, describe_classifier
@@ -20,137 +20,140 @@ from mpboost.tasks.weightings import Weighting
 
 
 class MPBoostClassifier(VotingBooster):
-    """Minipatch boosting for two classes or many.
+    """Minipatch boosting for two or more classes.
 
-    Each iteration draws a minipatch, a few rows and a few features, trains a decision tree on it, and lets it vote
-    on all rows. Rows that the ensemble gets wrong are drawn more often from then on (probabilities p), and so are
-    features that the trees found useful (probabilities q). The votes of those trees that never saw a row give the
-    out-of-patch score: validation without a hold-out, which also tells when to stop.
+    Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it, which then votes
+    on all rows. Rows that the ensemble gets wrong are drawn more often afterwards (probabilities p), and so are
+    features that trees found useful (probabilities q). The votes of the trees that never saw a row give the
+    out-of-patch score: validation without a hold-out set. The fit stops by this score.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, default=None
-        Weak learner. None stands for the native decision tree, which is by far the fastest.
+        Weak learner. None uses the native decision tree, which is by far the fastest.
     n_estimators : int, default=2000
-        The most iterations.
+        Maximum number of iterations; each trains one weak learner.
     max_samples : int, float, "sqrt" or "auto", default="auto"
-        Rows in a minipatch: a number, a share, the square root, or "auto", which begins with 8 times the square root,
-        or with 3 out of 10 rows where that is less. After 40 iterations it tries twice as many, goes over to them if
-        the out-of-patch score gains a point (or, where single learners are hardly better than chance, if it does not
-        lose), and tries again, up to 4 times as many. It takes at most half of the rows, and at most 20 000. Where rows
-        have weights, a heavy one counts for several.
+        Rows in a minipatch: a number (int), a share (float) or the square root ("sqrt") of all rows. "auto" starts with
+        8 times the square root, but at most 3/10 of the rows. After 40 iterations it tries twice as many rows and keeps
+        them if the out-of-patch score rises by one point or more (or, if single learners are hardly better than chance,
+        if it does not fall). It repeats this up to 4 times the first size, but takes at most half of the rows and at
+        most 20 000. A row with a large weight counts as several.
     max_features : int, float, "sqrt" or "auto", default="auto"
-        Features in a minipatch: a number, a share, the square root, or "auto", which is a fifth of the features, but at
-        most 100, and at least 20 or half of them. Up to 8 features are all taken.
+        Features in a minipatch: a number (int), a share (float) or the square root ("sqrt") of all features. "auto"
+        takes a fifth of the features, but at most 100, and at least 20 or half of them, whichever is less. Up to 8
+        features are all taken.
     weighting : {"exponential", "logistic", "hard_exponential", "hard_logistic"}, default="logistic"
-        How the probability of a row follows from the votes on it. The hard ones depend on their sign alone.
+        How the probability of a row is computed from its votes. The "hard" variants use only whether the votes are
+        right or wrong.
     learning_rate : float or "auto", default="auto"
-        Weight of a vote in the weighting. Small values make p follow the votes more slowly, which is what noisy labels
-        need. "auto" is 0.1 as long as no more than 40 % of a minipatch are wrong by the votes of learners that
-        never saw them, and falls where there are more: these are rows that nothing good can be learned from. 1 is the
-        paper's.
+        Weight of a vote in the weighting. With a small value p follows the votes more slowly, which is better for noisy
+        labels. "auto" starts with 0.1 and lowers the rate while more than 40 % of the rows in minipatches are wrong by
+        the votes of learners that never saw them: their labels are probably noise. The paper uses 1.
     multiclass : {"margin", "m2", "mh", "oc"}, default="margin"
-        How rows of more than two classes are weighted; with two classes all are the same. "margin" takes the weighting
-        of the votes for the right class minus the most votes for another, "m2" the sum of it over all other classes
-        (AdaBoost.M2), "mh" the sum over one-against-rest votes (AdaBoost.MH). In "oc" each learner tells two halves
-        of the classes apart, drawn anew each time, and votes for all classes of a half (AdaBoost.OC). "margin" is the
-        fastest and about as accurate as any. "m2" may gain a little where a class is confused with several others.
-        "oc" lets weak learners that know only two classes vote on many, and has the fastest training trees but the
-        slowest prediction. "mh" is there for comparison.
+        How rows are weighted if there are more than two classes; with two classes all options are the same. "margin"
+        applies the weighting to the votes for the true class minus the votes for the strongest other class; "m2" sums
+        it over all other classes (AdaBoost.M2); "mh" sums it over one-against-rest votes (AdaBoost.MH). With "oc" each
+        learner separates two random halves of the classes and votes for all classes of one half (AdaBoost.OC). "margin"
+        is the fastest and about as accurate as any. "m2" can be slightly better if a class is confused with several
+        others. "oc" works with weak learners that know only two classes; its trees train fastest and predict slowest.
+        "mh" is there for comparison.
     feature_momentum : float, default=0.3
-        How far q moves towards the importances that learners found, between 0 and 1: with "out_of_patch" the mean of
-        all that a feature had so far, else those that the last learner found.
+        How far q moves towards the importances in each iteration, between 0 and 1. With ``importance="out_of_patch"``
+        these are the means over all learners so far, otherwise those of the last learner.
     feature_exploration : float, default=0.2
-        Share of uniform draws among the draws of features, between 0 and 1.
+        Share of the uniform distribution when features are drawn, between 0 and 1.
     adaptive_observations, adaptive_features : bool, default=True
-        Whether p and q are learned; if not they stay uniform.
+        Whether p (for rows) and q (for features) are learned; if not, they stay uniform.
     importance : {"out_of_patch", "impurity", "permutation"}, default="out_of_patch"
-        How the features of a minipatch are credited. "out_of_patch" is how far the splits by a feature move what the
-        tree says about as many rows again, which it never saw, towards their labels; of a given ``estimator`` it is
-        the loss of accuracy on these rows when the feature is shuffled. "impurity" is the decrease of Gini impurity on
-        the minipatch, or the ``feature_importances_`` or ``|coef_|`` of a given ``estimator``. "permutation" shuffles
-        on the minipatch. Where minipatches hold all rows, "out_of_patch" is "impurity", or shuffles on the minipatch.
+        How a learner scores the features of its minipatch. "out_of_patch" takes as many rows from outside the minipatch
+        and measures how far the splits on a feature move predictions for them towards their labels; for a given
+        ``estimator``, how much accuracy falls on these rows when the feature is shuffled. "impurity" is the decrease of
+        Gini impurity in the minipatch, or the ``feature_importances_`` or ``|coef_|`` of a given ``estimator``.
+        "permutation" shuffles features in the minipatch. If a minipatch contains all rows, "out_of_patch" means
+        "impurity" for native trees and "permutation" for a given ``estimator``.
     max_depth : int, default=None
-        Depth of the native trees. None lets them grow until their leaves are pure.
+        Maximum depth of the native trees. None lets them grow until their leaves are pure.
     min_samples_leaf : int, default=1
-        Fewest rows in a leaf of the native trees.
+        Minimum number of rows in a leaf of the native trees.
     max_bins : int, default=255
-        Most values that the native trees tell apart in a feature, between 2 and 255. Missing values are kept apart
-        besides.
+        Maximum number of bins per feature for the native trees, between 2 and 255. Missing values have one more bin.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
-        Features that the native trees split by subsets of their values: those that a data frame declares to be
-        categories or text, a mask, or their numbers or names. Categories that are new in prediction are treated as
-        missing values. A given ``estimator`` sees categories as numbers.
+        Features that the native trees split by subsets of categories: "from_dtype" takes the columns of categories or
+        text in a data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated
+        as missing values. A given ``estimator`` sees them as numbers.
     class_weight : dict, "balanced" or None, default=None
-        What rows weigh by their class, beside ``sample_weight``. "balanced" makes classes weigh the same.
+        Weights of the classes; they multiply ``sample_weight``. "balanced" gives all classes the same total weight.
     stopping : {"patience", "paper"} or None, default="patience"
-        "patience" ends the fit when the out-of-patch score, or the one on ``X_val``, has not improved for
-        ``n_iter_no_change`` iterations, "paper" by Algorithm 2 of the paper; both cut the model to the best iteration.
-        None runs, and keeps, them all.
+        "patience" stops when the out-of-patch score, or the score on ``X_val`` if given, has not improved for
+        ``n_iter_no_change`` iterations; "paper" stops by Algorithm 2 of the paper. Both keep the learners up to the
+        best iteration. None runs all iterations and keeps all learners.
     n_iter_no_change : int, default=100
-        Patience. The score that counts is the mean of the last fifth of so many, and the best iteration is not sought
-        among the first half of so many.
+        Iterations without improvement before "patience" stops. It compares means over the last
+        ``n_iter_no_change // 5`` scores, and does not look for the best iteration among the first
+        ``n_iter_no_change // 2``.
     time_limit : float, default=None
-        Seconds after which the fit ends, counted from its beginning; it ends with a whole iteration, and at least one.
+        Seconds after which the fit stops. The current iteration is completed, and at least one is done.
     warm_start : bool, default=False
-        Whether a second fit, on the same data and with more estimators, goes on from the first. Set it for the first
-        fit already: the model then keeps its binned data.
+        If True, a second fit on the same data with a larger ``n_estimators`` continues the first one. Set it before the
+        first fit, because the model must keep its binned data.
     callbacks : list of Callback, default=None
-        Objects that watch the fit and may end it. Those of scikit-learn (1.9 or later) go to ``set_callbacks``.
+        Objects that watch the fit and can stop it. For callbacks of scikit-learn (1.9 or later) use ``set_callbacks``.
     verbose : int, default=0
         1 shows a progress bar (needs rich).
     n_jobs : int, default=None
-        Threads; None is 1, -1 is all processors. The result does not depend on it.
+        Number of threads; None means 1, -1 all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of all draws.
+        Seed of all random draws.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-        The labels, sorted.
+        The class labels, sorted.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features_in_,)
-        Names of the features, if X had any.
+        Names of the features, if X has names.
     n_iter_ : int
-        Iterations that were run.
+        Number of iterations that were run.
     best_iteration_ : int
-        Iteration that the model is cut to: the number of its learners.
+        Number of learners in the model: those up to the best iteration.
     stop_reason_ : str
-        Why the fit ended.
+        Why the fit stopped.
     max_samples_, max_features_ : int
-        Rows and features in a minipatch.
+        Number of rows and of features in a minipatch.
     oop_score_ : float
         Out-of-patch accuracy of the model: an estimate of its accuracy on new data.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training accuracy after each iteration.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
-        Accuracy on ``X_val``, of the model and after each iteration, if there was such data.
+        Accuracy on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
     learning_rate_ : float
-        The learning rate at the end: what a vote weighs in the decision function.
+        Learning rate at the end of the fit: the weight of a vote in the decision function.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
-        For each row, the decision function of the learners that never saw it; NaN for rows of weight 0.
+        Decision function for each row, from the learners that never saw it; NaN for rows of weight 0.
     oop_counts_ : int32 array of shape (n_samples,)
-        How many learners judged each row without having seen it; 0 for rows in all minipatches and of weight 0.
+        Number of learners that judged each row without having seen it; 0 for rows of weight 0.
     observation_difficulty_ : array of shape (n_samples,)
-        How hard each row is for the learners that never saw it: from 0, where all vote for its label, to 1, where all
-        vote for one other class; 1/2 is a draw. It is (r + 1) / (r + s + 2), with s votes for the label and r for the
-        strongest other class, so that few votes tell less than many and no vote gives 1/2. NaN for rows of weight 0.
+        How hard each row is for the learners that never saw it: 0 if all vote for its label, 1 if all vote for one
+        other class, 1/2 at a tie. With s votes for the label and r for the strongest other class it is
+        (r + 1) / (r + s + 2), so that a few votes mean less than many and no vote gives 1/2. NaN for rows of weight 0.
         ``find_label_issues`` ranks suspect labels by it.
     observation_probabilities_ : array of shape (n_samples,)
-        p: where the hard rows are.
+        Probability p of each row; high for hard rows.
     feature_probabilities_ : array of shape (n_features_in_,)
-        q: where the useful features are.
+        Probability q of each feature; high for useful features.
     feature_importances_ : array of shape (n_features_in_,)
-        Mean importance over the learners; they sum to 1.
+        Mean importance of each feature over the learners; they sum to 1.
     history_ : History
-        How p and q developed, at some thirty iterations; see ``mpboost.boosting.history.History``.
+        Effective numbers of rows and features, and q, at about thirty iterations; see ``mpboost.History``.
     is_categorical_ : bool array of shape (n_features_in_,)
-        Which features are categorical, if any is.
+        Which features are categorical. Only set with ``categories_``.
     categories_ : list
-        For each feature its categories, or None for numbers, if any is categorical.
+        Categories of each feature, or None for a numeric feature. Only set if some features are categorical.
     has_other_category_ : bool array of shape (n_features_in_,)
-        Which features have more categories than ``max_bins``, so that rare ones, and new ones, are as one.
+        Which features have more than ``max_bins`` categories: rare and new ones are treated as one. Only set with
+        ``categories_``.
 
     References
     ----------
@@ -225,7 +228,7 @@ class MPBoostClassifier(VotingBooster):
         self.random_state = random_state
 
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_classes(data, self.class_weight)
+        return make_class_problem(data, self.class_weight)
 
     def _make_task(self, problem: Problem, seed: int) -> LabelTask:
         assert problem.classes is not None

@@ -1,4 +1,4 @@
-"""Whether a run can go on: same data, same parameters, more iterations."""
+"""Checks for warm_start: same data, same parameters, more iterations."""
 
 from typing import Any
 
@@ -13,22 +13,22 @@ from mpboost.data.problem import Problem
 def check_continues(
     run: BoostingRun, problem: Problem, n_estimators: int, params: dict[str, Any], threads: _native.Threads
 ) -> None:
-    """Check that a run can go on with a problem, up to so many iterations, with parameters that shape learning."""
+    """Check that a run can be continued with this problem, number of iterations and these learning parameters."""
     if n_estimators < run.iteration:
         raise ValueError(
-            f"n_estimators={n_estimators} is less than the {run.iteration} iterations done already; with "
-            "warm_start=True it can only grow."
+            f"n_estimators={n_estimators} is less than the {run.iteration} iterations already done: with "
+            "warm_start=True it must not decrease."
         )
     for name, is_same in (("X, y and weights", _has_examples), ("X_val, y_val and weights", _has_validation)):
         if not is_same(run, problem, threads):
             raise ValueError(
-                f"With warm_start=True a second fit needs the same {name}; set warm_start=False to start anew."
+                f"With warm_start=True a second fit needs the same {name}: set warm_start=False to start anew."
             )
     names = params.keys() | run.params
     changed = sorted(name for name in names if not _is_same(params.get(name), run.params.get(name)))
     if changed:
         raise ValueError(
-            f"With warm_start=True a second fit needs the same {', '.join(changed)}; set warm_start=False to start "
+            f"With warm_start=True a second fit needs the same {', '.join(changed)}: set warm_start=False to start "
             "anew."
         )
 
@@ -53,6 +53,6 @@ def _has_validation(run: BoostingRun, problem: Problem, threads: _native.Threads
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    if hasattr(one, "__array__") or hasattr(other, "__array__"):  # categorical_features, which compare cell by cell
+    if hasattr(one, "__array__") or hasattr(other, "__array__"):  # == would compare arrays cell by cell
         return np.array_equal(np.asarray(one), np.asarray(other))
     return one is other or bool(one == other)

@@ -1,4 +1,4 @@
-"""From the parameters of a gradient estimator to the parts of a run."""
+"""Makes a run from the parameters of a gradient estimator."""
 
 import math
 from typing import Literal
@@ -22,20 +22,20 @@ from mpboost.tasks.gradients import GradientTask
 from mpboost.tasks.leaves import LeafFitter
 from mpboost.tasks.losses import Loss
 
-#: "auto" lets several models take turns where a fit of one is quick: up to so many rows, and cells times outputs; of
-#: wider tables with few rows a single model would be too much a matter of luck.
-#: docs/gradient.md shows what that is worth.
+#: "auto" for n_models: several models take turns if a fit of one is quick, which depends on the number of rows and on
+#: cells times outputs. Wide tables with few rows have two models, since a single one would depend too much on chance.
+#: docs/gradient.md has the measurements.
 MAX_SMALL_ROWS, N_MODELS_OF_SMALL, SHARE_OF_SMALL = 5_000, 5, 0.2
 MAX_MEDIUM_ROWS, N_MODELS_OF_MEDIUM = 50_000, 3
 MAX_CELLS, N_MODELS_OF_WIDE = 2_000_000, 2
-#: Each of them reserves so large a share of rows, but at most so many.
+#: Share of rows that each model reserves, and the maximum number of these rows.
 RESERVED_SHARE, MAX_RESERVED = 0.1, 5_000
 
 
 def assemble_gradient_run(
     settings: GradientSettings, problem: Problem, loss: Loss, threads: _native.Threads
 ) -> BoostingRun:
-    """Make the parts that the parameters of a gradient estimator ask for."""
+    """Make a run with the parts that the parameters of a gradient estimator ask for."""
     examples = problem.examples
     n_samples, n_features = examples.table.n_rows, examples.table.n_columns
     seed = settings.draw_seed()
@@ -54,7 +54,7 @@ def assemble_gradient_run(
     if settings.stopping is not None and problem.validation is None and not task.has_oop_score(patch_rows):
         raise ValueError(
             f"There are no rows for an out-of-patch score to stop by (n_samples={n_samples}, "
-            f"oop_size={settings.oop_size!r}): choose another oop_size, give X_val and y_val, or set stopping=None."
+            f"oop_size={settings.oop_size!r}): choose another oop_size, pass X_val and y_val, or set stopping=None."
         )
     learner, ensemble = _make_learner(settings, problem, task, seed, threads)
     exploration = settings.observation_exploration if settings.adaptive_observations else 1.0
@@ -100,7 +100,7 @@ def _make_learner(
 
 
 def _make_stopping(settings: GradientSettings, n_models: int, score: str) -> StoppingRule:
-    """Make the rule, which gives each model its patience, and averages the losses of a few turns of all."""
+    """Make the stopping rule; patience and averaging window are multiplied by the number of models."""
     if settings.stopping is None:
         return NoStopping()
     window = max(1, settings.n_iter_no_change // 20) * n_models
@@ -108,7 +108,7 @@ def _make_stopping(settings: GradientSettings, n_models: int, score: str) -> Sto
 
 
 def count_max_leaves(max_leaf_nodes: int | Literal["auto"] | None, n_samples: int) -> int:
-    """Turn ``max_leaf_nodes`` into a number: many rows can bear larger trees.
+    """Compute the maximum number of leaves from ``max_leaf_nodes``; "auto" allows larger trees for more rows.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def count_max_leaves(max_leaf_nodes: int | Literal["auto"] | None, n_samples: in
 
 
 def count_models(problem: Problem) -> int:
-    """Choose how many models take turns if the user does not say."""
+    """Choose the number of models that take turns, for ``n_models="auto"``."""
     table, n_outputs = problem.examples.table, 1 if problem.classes is None else max(1, len(problem.classes) - 1)
     is_wide = table.n_rows * table.n_columns * n_outputs > MAX_CELLS
     if table.n_rows <= MAX_SMALL_ROWS:
@@ -130,7 +130,7 @@ def count_models(problem: Problem) -> int:
 
 
 def reserve_rows(settings: GradientSettings, problem: Problem, seed: int) -> list[Positions]:
-    """Choose the rows that each model never learns from; there are as many models as lists."""
+    """Choose the rows that each model never learns from: one array per model."""
     n_samples = problem.examples.table.n_rows
     size, n_models = settings.oop_size, settings.n_models
     if size == "auto" and (n_samples == 1 or problem.validation is not None):
@@ -144,13 +144,13 @@ def reserve_rows(settings: GradientSettings, problem: Problem, seed: int) -> lis
         n_reserved = n_models * (size if isinstance(size, int | np.integer) else max(1, int(size * n_samples)))
     if n_reserved > n_samples or 0 < n_reserved < n_models or (n_models == 1 and n_reserved == n_samples):
         raise ValueError(
-            f"{n_models} model(s) cannot reserve {n_reserved} of {n_samples} rows: choose a smaller oop_size or fewer "
-            "models."
+            f"{n_models} model(s) cannot reserve {n_reserved} of {n_samples} rows: choose a smaller oop_size or "
+            "fewer models."
         )
     if n_models > 1 and n_reserved == 0 and not settings.leaf_refit:
-        raise ValueError(f"n_models={n_models} needs reserved rows without leaf_refit: choose a positive oop_size.")
+        raise ValueError(f"n_models={n_models} with leaf_refit=False needs reserved rows: choose a positive oop_size.")
     rows = np.random.default_rng(seed).permutation(n_samples)
-    if problem.classes is not None:  # of each class as large a share, as far as possible
+    if problem.classes is not None:  # stratify: reserve about the same share of each class
         rows = rows[np.argsort(problem.examples.labels[rows], kind="stable")]
     drawn = rows[np.arange(n_reserved) * n_samples // max(1, n_reserved)]
     return [np.sort(drawn[k::n_models]) for k in range(n_models)]

@@ -1,4 +1,4 @@
-"""What both estimators of minipatch gradient boosting have in common."""
+"""Base class of the gradient boosting estimators."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -19,23 +19,23 @@ from mpboost.tasks.losses import Loss
 
 
 class GradientBooster(MinipatchBooster):
-    """Base of the gradient estimators: how a run is assembled, and raw predictions."""
+    """Base class of the gradient estimators: makes runs and raw predictions."""
 
     estimator: ClassVar[None] = None  # trees are the only weak learner
 
     @property
     def _oop_advice(self) -> str:
-        """Why there may be no out-of-patch score, and what helps."""
-        return f"oop_size={self.oop_size!r} left no row out, as X_val does: choose a positive oop_size."
+        """Explain why there is no out-of-patch score, and what to do."""
+        return f"oop_size={self.oop_size!r} or X_val left no reserved rows: choose a positive oop_size."
 
     @abstractmethod
     def _make_loss(self, problem: Problem) -> Loss:
-        """Make the loss that is made small."""
+        """Make the loss to minimise."""
 
     @property
     @abstractmethod
     def _n_outputs(self) -> int:
-        """Numbers that a tree puts out for a row."""
+        """How many numbers a tree predicts for a row."""
 
     def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
         settings = read_settings(GradientSettings, self, GRADIENT_SIZES)

@@ -1,4 +1,4 @@
-"""The regressor of minipatch gradient boosting: scikit-learn's manners around the loop."""
+"""The minipatch gradient boosting regressor."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal, cast
@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_values
+from mpboost.data.problem import Problem, make_value_problem
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_REGRESSOR_CONSTRAINTS
 from mpboost.estimators.publishing import Attributes, describe_gradient_regressor
@@ -21,150 +21,154 @@ from mpboost.tasks.losses import Loss, ValueLoss, ValueLossName, check_values, p
 
 
 class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
-    """Gradient boosting on minipatches, for numbers.
+    """Gradient boosting on minipatches, for regression.
 
-    Each iteration draws a minipatch, some rows and some features, and grows a small tree on it, leaf by leaf, that
-    steps down the slope of the loss. Rows whose gradient is large are drawn more often, and weighted so that sums stay
-    unbiased; so are features that earlier trees found useful (probabilities q). The structure of a tree comes from the
-    minipatch alone, the values of its leaves from all rows. Rows that no tree learns from give an honest score, which
-    also tells when to stop.
+    Each iteration draws a minipatch, some rows and some features, and grows a small tree on it, leaf by leaf, to reduce
+    the loss. Rows with large gradients are drawn more often, and weighted so that sums stay unbiased. Features that
+    earlier trees found useful are drawn more often, too (probabilities q). The splits of a tree come from the minipatch
+    only, its leaf values from all rows. Reserved rows, which the model never learns from, give the out-of-patch score;
+    the fit stops by their loss.
 
     Parameters
     ----------
     loss : {"squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"} or object, \
             default="squared_error"
-        What is made small. "poisson" and "gamma" predict means by their logarithms; they need numbers that are not
-        negative, or positive. An object has a method ``gradient_hessian(y, raw)`` that gives the first and second
-        derivatives by raw predictions. It may have ``loss(y, raw)``, the loss of each row, to stop by,
-        ``baseline(y, sample_weight)``, the raw prediction to start from, and ``inverse_link(raw)``, which gives
-        predictions.
+        Loss to minimise. "poisson" and "gamma" predict means on a log scale; "poisson" needs targets that are not
+        negative, "gamma" positive ones. An object must have a method ``gradient_hessian(y, raw)`` that returns the
+        first and second derivatives of the loss with respect to raw predictions. It can also have ``loss(y, raw)``, the
+        loss of each row, to stop by; ``baseline(y, sample_weight)``, the first raw prediction; and
+        ``inverse_link(raw)``, which returns predictions.
     alpha : float, default=0.9
-        With ``loss="quantile"``, which quantile is predicted. With "huber", the share of the distances to the median
-        that count by their square; those beyond count by their size.
+        The quantile to predict with ``loss="quantile"``. With "huber", the loss is squared for residuals up to this
+        quantile of the distances of y to its median, and linear beyond.
     learning_rate : float, default=0.1
-        What the values of leaves are multiplied by.
+        Factor that leaf values are multiplied by.
     n_estimators : int, default=3000
-        The most iterations; each grows one tree.
+        Maximum number of iterations; each grows one tree.
     max_samples : int, float, "sqrt" or "auto", default="auto"
-        Draws of rows for a minipatch: a number, a share, the square root, or 40 times the square root of the number of
-        rows, but at most 20 000 and at most as many as there are.
+        Row draws for a minipatch: a number (int), a share (float) or the square root ("sqrt") of all rows. "auto" takes
+        40 times the square root, but at most 20 000, and at most the number of rows.
     max_features : int, float, "sqrt" or "auto", default="auto"
-        Features in a minipatch: a number, a share, the square root, or a third of the features, but at most 50, and at
-        least 20, or half of them if that is less; up to 8 are all taken.
+        Features in a minipatch: a number (int), a share (float) or the square root ("sqrt") of all features. "auto"
+        takes a third of the features, but at most 50, and at least 20 or half of them, whichever is less. Up to 8
+        features are all taken.
     max_leaf_nodes : int, "auto" or None, default="auto"
-        Most leaves of a tree; None for no limit. Trees grow leaf by leaf, where the loss falls most. "auto" is a third
-        of the square root of the number of rows, but at least 31 and at most 255.
+        Maximum number of leaves of a tree; None for no limit. Trees grow leaf by leaf, where the loss falls most.
+        "auto" takes a third of the square root of the number of rows, but at least 31 and at most 255.
     max_depth : int, default=None
-        Most splits on the way to a leaf; None for no limit.
+        Maximum depth of the trees; None for no limit.
     min_samples_leaf : int, default=5
-        Fewest rows of the minipatch in a leaf.
+        Minimum number of rows of the minipatch in a leaf.
     l2_regularization : float, default=1.0
-        Added to the second derivatives in a leaf: draws the values of small leaves towards 0.
+        Added to the sum of second derivatives in a leaf: shrinks the values of small leaves towards 0.
     leaf_refit : bool, default=True
-        Whether the values of leaves come from all rows, so that only the structure of trees comes from minipatches.
+        Whether leaf values are computed from all rows. If False, they are computed from the minipatch, like the splits.
     adaptive_observations, adaptive_features : bool, default=True
-        Whether rows are drawn by the size of their gradients, and features by how useful they were; if not, all are
-        drawn alike.
+        Whether rows are drawn by the size of their gradients, and features by their usefulness (probabilities q); if
+        not, they are drawn uniformly.
     observation_exploration : float, default=0.5
-        Share of uniform draws among the draws of rows, between 0 and 1.
+        Share of the uniform distribution when rows are drawn, between 0 and 1.
     feature_momentum : float, default=0.3
-        How far q moves towards the importances that trees found, between 0 and 1.
+        How far q moves towards the importances in each iteration, between 0 and 1.
     feature_exploration : float, default=0.2
-        Share of uniform draws among the draws of features, between 0 and 1.
+        Share of the uniform distribution when features are drawn, between 0 and 1.
     importance : {"out_of_patch", "gain"}, default="out_of_patch"
-        How features are credited: with what their splits are worth to rows outside the minipatch, or with what they
-        gained on it.
+        How a tree scores the features of its minipatch: "out_of_patch" by what their splits gain on rows outside the
+        minipatch, "gain" by what they gain on the minipatch.
     monotonic_cst : array-like of int or dict, default=None
-        For each feature 1 if predictions must not fall as it rises, -1 if they must not rise, 0 if they are free; a
-        dict maps names or numbers of features to these.
+        For each feature 1 if predictions must not fall as it rises, -1 if they must not rise, 0 for no constraint; or a
+        dict from names or indices of features to these numbers.
     interaction_cst : "pairwise", "no_interactions" or list of lists of int or str, default=None
-        Sets of features that may be on one path of a tree; features that are in none are a set of their own.
+        Sets of features that may be used together on one path of a tree. Features in no set form one more set.
     max_bins : int, default=255
-        Most values that are told apart in a feature, between 2 and 255. Missing values are kept apart besides.
+        Maximum number of bins per feature, between 2 and 255. Missing values have one more bin.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
-        Features that trees split by subsets of their values: those that a data frame declares to be categories or
-        text, a mask, or their numbers or names. Categories that are new in prediction are treated as missing values.
+        Features that trees split by subsets of categories: "from_dtype" takes the columns of categories or text in a
+        data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated as missing
+        values.
     oop_size : int, float or "auto", default="auto"
-        Rows, or share of rows, that a model never learns from, for an honest out-of-patch score. "auto" is a fifth of
-        up to 5000 rows, else a tenth, at most 5000; none if there is ``X_val``. With 0 and ``leaf_refit=False``, the
-        score is that of the trees that did not have a row in their minipatch, which is too low: these make up for what
-        others did that had it.
+        Number (int) or share (float) of rows that a model never learns from; they give its out-of-patch score. "auto"
+        takes a fifth of up to 5000 rows, and a tenth of more, but at most 5000; with ``X_val`` it takes none. With
+        ``oop_size=0`` and ``leaf_refit=False`` each row is judged by the trees whose minipatch did not contain it. That
+        score is too low, because these trees compensate for those that contained it.
     n_models : int or "auto", default="auto"
-        Models that take turns and are averaged, each with reserved rows of its own: so no row is lost. "auto" is 5
-        for tables of up to 5000 rows, 3 for up to 50 000, and 1 for more. Of wide ones, which have more than 2 million
-        cells, times the number of classes, it is 2 and 1, and where ``oop_size`` is given 1.
+        Number of models that take turns and are averaged. Each reserves its own rows, so that every row is used. "auto"
+        is 5 for up to 5000 rows, 3 for up to 50 000 and 1 for more; for tables with more than 2 million cells, 2 for up
+        to 5000 rows and 1 for more; and 1 if ``oop_size`` or ``X_val`` is given.
     stopping : {"patience"} or None, default="patience"
-        "patience" ends the fit when the loss on reserved rows, or on ``X_val``, has not fallen for
-        ``n_iter_no_change`` iterations of each model, and cuts the model to the best iteration. None runs, and keeps,
-        them all.
+        "patience" stops when the loss on reserved rows, or on ``X_val`` if given, has not fallen for
+        ``n_iter_no_change`` iterations of each model, and keeps the trees up to the best iteration. None runs all
+        iterations and keeps all trees.
     n_iter_no_change : int, default=100
-        Patience. The loss that counts is the mean of the last twentieth of so many.
+        Iterations without improvement before "patience" stops. It compares means over the last
+        ``n_iter_no_change // 20`` losses per model.
     time_limit : float, default=None
-        Seconds after which the fit ends, counted from its beginning; it ends with a whole iteration, and at least one.
+        Seconds after which the fit stops. The current iteration is completed, and at least one is done.
     warm_start : bool, default=False
-        Whether a second fit, on the same data and with more estimators, goes on from the first. Set it for the first
-        fit already: the model then keeps its binned data.
+        If True, a second fit on the same data with a larger ``n_estimators`` continues the first one. Set it before the
+        first fit, because the model must keep its binned data.
     callbacks : list of Callback, default=None
-        Objects that watch the fit and may end it. Those of scikit-learn (1.9 or later) go to ``set_callbacks``.
+        Objects that watch the fit and can stop it. For callbacks of scikit-learn (1.9 or later) use ``set_callbacks``.
     verbose : int, default=0
         1 shows a progress bar (needs rich).
     n_jobs : int, default=None
-        Threads; None is 1, -1 is all processors. The result does not depend on it.
+        Number of threads; None means 1, -1 all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of all draws.
+        Seed of all random draws.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features_in_,)
-        Names of the features, if X had any.
+        Names of the features, if X has names.
     n_iter_ : int
-        Iterations that were run.
+        Number of iterations that were run.
     best_iteration_ : int
-        Iteration that the model is cut to: the number of its trees.
+        Number of trees in the model: those up to the best iteration.
     stop_reason_ : str
-        Why the fit ended.
+        Why the fit stopped.
     max_samples_, max_features_ : int
-        Draws of rows, and features, in a minipatch.
+        Number of row draws and of features for a minipatch.
     n_models_ : int
-        Models that took turns.
+        Number of models that took turns.
     baseline_ : array of shape (n_outputs,)
         Raw prediction before the first tree.
     oop_score_ : float
-        R^2 of the model on rows that it never learned from: an estimate of that on new data; NaN if there are
-        none.
+        R^2 of the model on rows that it never learned from: an estimate of its R^2 on new data. NaN if there are none.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training R^2 after each iteration.
     oop_losses_ : array of shape (n_iter_,)
-        Out-of-patch loss after each iteration: what training stops by. Half of the squared error, and "poisson" and
-        "gamma" without the terms that do not depend on predictions.
+        Out-of-patch loss after each iteration; the fit stops by it. "squared_error" is half of the squared error;
+        "poisson" and "gamma" lack the terms that do not depend on predictions.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
-        R^2 on ``X_val``, of the model and after each iteration, if there was such data.
+        R^2 on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
     validation_losses_ : array of shape (n_iter_,)
-        Loss on ``X_val`` after each iteration: what training then stops by.
+        Loss on ``X_val`` after each iteration; the fit then stops by it. Only set if ``X_val`` was given.
     oop_prediction_ : array of shape (n_samples,)
-        Predictions for rows that were reserved, by a model that never learned from them; NaN for others.
+        Predictions for reserved rows, by the model that never learned from them; NaN for other rows.
     oop_counts_ : int32 array of shape (n_samples,)
-        How many trees judged each row: those of the model that reserved it, 0 for other rows; with ``oop_size=0`` and
-        without ``leaf_refit`` those whose minipatch did not have it.
+        Number of trees that judged each row: those of the model that reserved it, 0 for other rows. With ``oop_size=0``
+        and ``leaf_refit=False``, those whose minipatch did not contain it.
     observation_difficulty_ : array of shape (n_samples,)
-        r / (r + m), with r the size of the residual of ``oop_prediction_`` and m the median of all; NaN for rows that
-        were not reserved. ``find_label_issues`` ranks suspect numbers by it.
+        How hard each row is for the model that reserved it: r / (r + m), with r the absolute residual of
+        ``oop_prediction_`` and m the median of all rows; NaN for rows that were not reserved. ``find_label_issues``
+        ranks suspect targets by it.
     observation_probabilities_ : array of shape (n_samples,)
-        p: the size of the gradient of each row, as a share of all.
+        Size of the gradient of each row, as a share of all.
     feature_probabilities_ : array of shape (n_features_in_,)
-        q: where the useful features are.
+        Probability q of each feature; high for useful features.
     feature_importances_ : array of shape (n_features_in_,)
-        Mean importance over the trees; they sum to 1.
+        Mean importance of each feature over the trees; they sum to 1.
     history_ : History
-        How p and q developed, at some thirty iterations; see ``mpboost.boosting.history.History``.
+        Effective numbers of rows and features, and q, at about thirty iterations; see ``mpboost.History``.
     is_categorical_ : bool array of shape (n_features_in_,)
-        Which features are categorical, if any is.
+        Which features are categorical. Only set with ``categories_``.
     categories_ : list
-        For each feature its categories, or None for numbers, if any is categorical.
+        Categories of each feature, or None for a numeric feature. Only set if some features are categorical.
     has_other_category_ : bool array of shape (n_features_in_,)
-        Which features have more categories than ``max_bins``, so that rare ones, and new ones, are as one.
+        Which features have more than ``max_bins`` categories: rare and new ones are treated as one. Only set with
+        ``categories_``.
 
     References
     ----------
@@ -256,34 +260,34 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
         predictions : array of shape (n_samples,)
-            Numbers.
+            Predicted numbers.
         """
         raw = self._predict_raw(X)
         return predict_values(self._loss, raw)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict with the first, the first two, ... trees.
+        """Predict with 1, 2, 3, ... trees.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Yields
         ------
         predictions : array of shape (n_samples,)
-            As ``predict``, for one more tree each time.
+            Like ``predict``, with one more tree each time.
         """
         for raw in self._staged_raw(X):
             yield predict_values(self._loss, raw)
 
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_values(data)
+        return make_value_problem(data)
 
     def _make_loss(self, problem: Problem) -> Loss:
         labels, weights = problem.examples.labels, problem.examples.weights

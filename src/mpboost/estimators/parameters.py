@@ -1,4 +1,4 @@
-"""What values the parameters of estimators may have, in scikit-learn's terms."""
+"""Allowed values of the estimators' parameters, as constraints of scikit-learn."""
 
 from numbers import Integral, Real
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from mpboost._compat import HasMethods, Interval, StrOptions
 from mpboost.learners.gradient_trees import MAX_LEAVES
 
-#: With larger ones the weighting would overflow.
+#: A larger learning rate would make the weighting overflow.
 MAX_LEARNING_RATE = 1e6
 
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {

@@ -1,4 +1,4 @@
-"""What the estimators have in common whose learners vote, or are averaged."""
+"""Base class of MPBoostClassifier and MPBoostRegressor."""
 
 from abc import abstractmethod
 from functools import partial
@@ -14,7 +14,7 @@ from mpboost.sampling.sizes import PatchSizes
 
 
 class PatchBooster(MinipatchBooster):
-    """Base of MPBoostClassifier and MPBoostRegressor: how a run is assembled."""
+    """Base class of the estimators whose learners vote or are averaged: makes runs."""
 
     _auto_sizes: ClassVar[PatchSizes]
 

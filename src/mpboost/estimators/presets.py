@@ -1,10 +1,10 @@
-"""Parameters that make a known algorithm."""
+"""Sets of parameters that give a published algorithm."""
 
 from typing import Any
 
-#: Algorithms 1 and 2 of the paper to the letter. The size of the minipatch is the algorithm's input, to be chosen for
-#: the data ("around ten percent of the observations and features"):
-#: ``MPBoostClassifier(**PAPER, max_samples=500, max_features=30)``. The one liberty: trees see a feature through
+#: Parameters of ``MPBoostClassifier`` that give exactly Algorithms 1 and 2 of the paper. Choose the size of minipatches
+#: for the data ("around ten percent of the observations and features"):
+#: ``MPBoostClassifier(**PAPER, max_samples=500, max_features=30)``. The only difference: trees see features in
 #: ``max_bins`` bins, 255 by default.
 PAPER: dict[str, Any] = {
     "weighting": "logistic",

@@ -1,4 +1,4 @@
-"""What a run leaves on the estimator."""
+"""The fitted attributes of estimators, from a finished run."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ from mpboost.tasks.many_classes import ColourTask
 from mpboost.tasks.numbers import ValueTask
 from mpboost.tasks.voting import VotingTask
 
-#: Fitted attributes by name; None for those that a model lacks.
+#: Fitted attributes by name; None for those that a model does not have.
 Attributes = dict[str, Any]
 
 
 def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-    """List the attributes of any estimator after a run, cut to its best iteration; None for those it lacks."""
+    """List the attributes that all estimators have, at the best iteration; None for those this one does not have."""
     best, n_learners, task = run.best, run.best_iteration, run.parts.task
     oop_scores = np.array(run.oop_scores)
     if not run.has_oop_score:
-        oop_scores[:] = np.nan  # no row was ever out of a patch
+        oop_scores[:] = np.nan  # every minipatch contained all rows
     validation_scores = np.array(run.validation_scores) if run.validation_scores else None
     return {
         "n_iter_": run.iteration,
@@ -54,8 +54,8 @@ def describe_classifier(run: BoostingRun, problem: Problem, known: Attributes) -
     assert isinstance(task, VotingTask)
     learning_rate = float(run.best.task["learning_rate"][0])
     counts = task.count_oop_votes(run.best.task, run.best_iteration)
-    calibration = VoteCalibration.fit(counts, task.classes, task.sample_weights)  # first: it takes the most memory
-    # Of two classes the decision is one number.
+    calibration = VoteCalibration.fit(counts, task.classes, task.sample_weights)  # first: needs the most memory
+    # For two classes the decision function is one number.
     oop_decision = learning_rate * (counts if counts.shape[1] > 2 else counts[:, 1] - counts[:, 0])
     colours = np.array(task.colours[: run.best_iteration]) if isinstance(task, ColourTask) else None
     return describe_fit(run, problem, known) | {
@@ -84,7 +84,7 @@ def describe_regressor(run: BoostingRun, problem: Problem, known: Attributes) ->
 
 
 def describe_gradients(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-    """List the attributes of a gradient model of any kind."""
+    """List the attributes that both gradient estimators have."""
     task: object = run.parts.task
     assert isinstance(task, GradientTask)
     unit, validation = task.loss.unit, run.parts.validation

@@ -1,4 +1,4 @@
-"""The regressor: scikit-learn's manners around the loop."""
+"""The minipatch boosting regressor."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_values
+from mpboost.data.problem import Problem, make_value_problem
 from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import REGRESSOR_CONSTRAINTS
 from mpboost.estimators.patch_base import PatchBooster
@@ -22,120 +22,121 @@ from mpboost.tasks.numbers import ResidualWeighting, ValueTask
 
 
 class MPBoostRegressor(RegressorMixin, PatchBooster):
-    """Minipatch boosting for numbers.
+    """Minipatch boosting for regression.
 
-    Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it. The model is the
-    mean of the trees. Rows that it misses by far are drawn more often from then on (probabilities p), and so are
-    features that the trees found useful (probabilities q). The mean of those trees that never saw a row gives the
-    out-of-patch score: validation without a hold-out, which also tells when to stop.
+    Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it. The model
+    predicts the mean of its trees. Rows with large errors are drawn more often afterwards (probabilities p), and so are
+    features that trees found useful (probabilities q). The mean of the trees that never saw a row gives the
+    out-of-patch score: validation without a hold-out set. The fit stops by this score.
 
     Parameters
     ----------
     estimator : scikit-learn regressor, default=None
-        Weak learner. None stands for the native decision tree, which is by far the fastest.
+        Weak learner. None uses the native decision tree, which is by far the fastest.
     n_estimators : int, default=2000
-        The most iterations.
+        Maximum number of iterations; each trains one weak learner.
     max_samples : int, float, "sqrt" or "auto", default="auto"
-        Rows in a minipatch: a number, a share, the square root, or 3 out of 10 rows, but at most 20 000. Where rows
-        have weights, a heavy one counts for several.
+        Rows in a minipatch: a number (int), a share (float) or the square root ("sqrt") of all rows. "auto" takes 3/10
+        of the rows, but at most 20 000. A row with a large weight counts as several.
     max_features : int, float, "sqrt" or "auto", default="auto"
-        Features in a minipatch: a number, a share, the square root, or a third of the features, but at least 25, or
-        all if there are fewer, and at most 100.
+        Features in a minipatch: a number (int), a share (float) or the square root ("sqrt") of all features. "auto"
+        takes a third of the features, but at most 100, and at least 25, or all if there are fewer.
     weighting : {"linear", "square", "exponential", "threshold"}, default="linear"
-        How the probability of a row follows from its residual, which is taken as a multiple of the median residual and
-        cut at 3. The first three are the losses of AdaBoost.R2: "square" looks harder at rows that are far off,
-        "exponential" less. "threshold" only asks whether a residual is above the median, as AdaBoost.RT does.
+        How the probability of a row is computed from its residual, in units of the median residual and cut at 3.
+        "linear", "square" and "exponential" are the losses of AdaBoost.R2: "square" gives more weight to large
+        residuals, "exponential" less. "threshold" uses only whether the residual is above the median, as AdaBoost.RT
+        does.
     observation_exploration : float, default=0.25
-        Share of the uniform distribution in p, between 0 and 1: rows that are right already are still drawn.
+        Share of the uniform distribution when rows are drawn, between 0 and 1: well-predicted rows are still drawn.
     feature_momentum : float, default=0.3
-        How far q moves towards the importances that learners found, between 0 and 1: with "out_of_patch" the mean of
-        all that a feature had so far, else those that the last learner found.
+        How far q moves towards the importances in each iteration, between 0 and 1. With ``importance="out_of_patch"``
+        these are the means over all learners so far, otherwise those of the last learner.
     feature_exploration : float, default=0.2
-        Share of uniform draws among the draws of features, between 0 and 1.
+        Share of the uniform distribution when features are drawn, between 0 and 1.
     adaptive_observations, adaptive_features : bool, default=True
-        Whether p and q are learned; if not they stay uniform.
+        Whether p (for rows) and q (for features) are learned; if not, they stay uniform.
     importance : {"out_of_patch", "impurity", "permutation"}, default="out_of_patch"
-        How the features of a minipatch are credited. "out_of_patch" is how far the splits by a feature move what the
-        tree says about as many rows again, which it never saw, towards their numbers; of a given ``estimator`` it is
-        what the squared error on these rows gains when the feature is shuffled. "impurity" is the decrease of the
-        squared error on the minipatch, or the ``feature_importances_`` or ``|coef_|`` of a given ``estimator``.
-        "permutation" shuffles on the minipatch. Where minipatches hold all rows, "out_of_patch" is "impurity", or
-        shuffles on the minipatch.
+        How a learner scores the features of its minipatch. "out_of_patch" takes as many rows from outside the minipatch
+        and measures how far the splits on a feature move predictions for them towards their targets; for a given
+        ``estimator``, how much the squared error grows on these rows when the feature is shuffled. "impurity" is the
+        decrease of the squared error in the minipatch, or the ``feature_importances_`` or ``|coef_|`` of a given
+        ``estimator``. "permutation" shuffles features in the minipatch. If a minipatch contains all rows,
+        "out_of_patch" means "impurity" for native trees and "permutation" for a given ``estimator``.
     max_depth : int, default=None
-        Depth of the native trees. None lets them grow until their leaves are pure.
+        Maximum depth of the native trees. None lets them grow until their leaves are pure.
     min_samples_leaf : int, default=2
-        Fewest rows in a leaf of the native trees.
+        Minimum number of rows in a leaf of the native trees.
     max_bins : int, default=255
-        Most values that the native trees tell apart in a feature, between 2 and 255. Missing values are kept apart
-        besides.
+        Maximum number of bins per feature for the native trees, between 2 and 255. Missing values have one more bin.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
-        Features that the native trees split by subsets of their values: those that a data frame declares to be
-        categories or text, a mask, or their numbers or names. Categories that are new in prediction are treated as
-        missing values. A given ``estimator`` sees categories as numbers.
+        Features that the native trees split by subsets of categories: "from_dtype" takes the columns of categories or
+        text in a data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated
+        as missing values. A given ``estimator`` sees them as numbers.
     stopping : {"patience", "paper"} or None, default="patience"
-        "patience" ends the fit when the out-of-patch score, or the one on ``X_val``, has not improved for
-        ``n_iter_no_change`` iterations, "paper" by Algorithm 2 of the paper; both cut the model to the best iteration.
-        None runs, and keeps, them all.
+        "patience" stops when the out-of-patch score, or the score on ``X_val`` if given, has not improved for
+        ``n_iter_no_change`` iterations; "paper" stops by Algorithm 2 of the paper. Both keep the learners up to the
+        best iteration. None runs all iterations and keeps all learners.
     n_iter_no_change : int, default=100
-        Patience. The score that counts is the mean of the last fifth of so many, and the best iteration is not sought
-        among the first half of so many.
+        Iterations without improvement before "patience" stops. It compares means over the last
+        ``n_iter_no_change // 5`` scores, and does not look for the best iteration among the first
+        ``n_iter_no_change // 2``.
     time_limit : float, default=None
-        Seconds after which the fit ends, counted from its beginning; it ends with a whole iteration, and at least one.
+        Seconds after which the fit stops. The current iteration is completed, and at least one is done.
     warm_start : bool, default=False
-        Whether a second fit, on the same data and with more estimators, goes on from the first. Set it for the first
-        fit already: the model then keeps its binned data.
+        If True, a second fit on the same data with a larger ``n_estimators`` continues the first one. Set it before the
+        first fit, because the model must keep its binned data.
     callbacks : list of Callback, default=None
-        Objects that watch the fit and may end it. Those of scikit-learn (1.9 or later) go to ``set_callbacks``.
+        Objects that watch the fit and can stop it. For callbacks of scikit-learn (1.9 or later) use ``set_callbacks``.
     verbose : int, default=0
         1 shows a progress bar (needs rich).
     n_jobs : int, default=None
-        Threads; None is 1, -1 is all processors. The result does not depend on it.
+        Number of threads; None means 1, -1 all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of all draws.
+        Seed of all random draws.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features_in_,)
-        Names of the features, if X had any.
+        Names of the features, if X has names.
     n_iter_ : int
-        Iterations that were run.
+        Number of iterations that were run.
     best_iteration_ : int
-        Iteration that the model is cut to: the number of its learners.
+        Number of learners in the model: those up to the best iteration.
     stop_reason_ : str
-        Why the fit ended.
+        Why the fit stopped.
     max_samples_, max_features_ : int
-        Rows and features in a minipatch.
+        Number of rows and of features in a minipatch.
     oop_score_ : float
         Out-of-patch R^2 of the model: an estimate of its R^2 on new data.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training R^2 after each iteration.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
-        R^2 on ``X_val``, of the model and after each iteration, if there was such data.
+        R^2 on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
     oop_prediction_ : array of shape (n_samples,)
-        For each row, the prediction of the learners that never saw it; NaN where there is none, and for rows of
-        weight 0.
+        Prediction for each row, from the learners that never saw it; NaN if there are none and for rows of weight 0.
     oop_counts_ : int32 array of shape (n_samples,)
-        How many learners judged each row without having seen it; 0 for rows in all minipatches and of weight 0.
+        Number of learners that judged each row without having seen it; 0 for rows of weight 0.
     observation_difficulty_ : array of shape (n_samples,)
-        How hard each row is for the learners that never saw it: r / (r + m), with r the size of its out-of-patch
-        residual and m the median of all, so that 1/2 is as hard as usual; 1/2 for rows without such learners, NaN for
-        rows of weight 0. ``find_label_issues`` ranks suspect numbers by it.
+        How hard each row is for the learners that never saw it: r / (r + m), with r the absolute out-of-patch residual
+        of the row and m the median of all rows; 1/2 is average. 1/2 for rows that no learner judged, NaN for rows of
+        weight 0. ``find_label_issues`` ranks suspect targets by it.
     observation_probabilities_ : array of shape (n_samples,)
-        p: where the hard rows are.
+        Probability p of each row; high for hard rows.
     feature_probabilities_ : array of shape (n_features_in_,)
-        q: where the useful features are.
+        Probability q of each feature; high for useful features.
     feature_importances_ : array of shape (n_features_in_,)
-        Mean importance over the learners; they sum to 1.
+        Mean importance of each feature over the learners; they sum to 1.
     history_ : History
-        How p and q developed, at some thirty iterations; see ``mpboost.boosting.history.History``.
+        Effective numbers of rows and features, and q, at about thirty iterations; see ``mpboost.History``.
     is_categorical_ : bool array of shape (n_features_in_,)
-        Which features are categorical, if any is.
+        Which features are categorical. Only set with ``categories_``.
     categories_ : list
-        For each feature its categories, or None for numbers, if any is categorical.
+        Categories of each feature, or None for a numeric feature. Only set if some features are categorical.
     has_other_category_ : bool array of shape (n_features_in_,)
-        Which features have more categories than ``max_bins``, so that rare ones, and new ones, are as one.
+        Which features have more than ``max_bins`` categories: rare and new ones are treated as one. Only set with
+        ``categories_``.
 
     References
     ----------
@@ -208,39 +209,39 @@ class MPBoostRegressor(RegressorMixin, PatchBooster):
         self.random_state = random_state
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict numbers: the mean of the learners.
+        """Predict the mean of the learners.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
         predictions : array of shape (n_samples,)
-            Numbers.
+            Predicted numbers.
         """
         total: NDArray[np.float64] = self._total(X)
         return total / len(self._ensemble)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict with the first, the first two, ... learners.
+        """Predict with 1, 2, 3, ... learners.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Yields
         ------
         predictions : array of shape (n_samples,)
-            As ``predict``, for one more learner each time.
+            Like ``predict``, with one more learner each time.
         """
         for n_learners, total in enumerate(self._staged_total(X), start=1):
             yield total / n_learners
 
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_values(data)
+        return make_value_problem(data)
 
     def _make_task(self, problem: Problem, seed: int) -> LabelTask:
         return ValueTask(

@@ -1,4 +1,4 @@
-"""The parameters of an estimator that shape a run, as a record: what assembly works from."""
+"""Records of the parameters that a run is made from."""
 
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
@@ -11,7 +11,7 @@ from mpboost.learners.gradient_trees import GradientImportance
 from mpboost.learners.trees import Importance
 from mpboost.sampling.sizes import PatchSizes, Size
 
-#: Parameters that may change in the middle of a run; all others shape what is learned.
+#: Parameters that may change between two fits with warm_start; all others change what is learned.
 FREE_PARAMETERS = frozenset({"n_estimators", "time_limit", "warm_start", "callbacks", "verbose", "n_jobs"})
 
 
@@ -24,7 +24,7 @@ class BoosterSettings:
     sizes : PatchSizes
         What "auto" means for ``max_samples`` and ``max_features``.
     params : dict
-        All parameters that shape what is learned, nested ones too: a run can only go on with the same.
+        All parameters that change what is learned, including nested ones: they must stay the same to continue a run.
     """
 
     sizes: PatchSizes
@@ -44,13 +44,13 @@ class BoosterSettings:
     random_state: Any
 
     def draw_seed(self) -> int:
-        """Draw the one seed of a run: every draw of the run is a function of it."""
+        """Draw the seed of a run; all other draws of the run depend on it."""
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class PatchSettings(BoosterSettings):
-    """Parameters of the estimators whose learners vote, or are averaged."""
+    """Parameters of MPBoostClassifier and MPBoostRegressor."""
 
     estimator: Any
     importance: Importance
@@ -82,5 +82,5 @@ def read_settings(kind: type[Settings], model: BaseEstimator, sizes: PatchSizes)
 
 
 def list_learning_params(model: BaseEstimator) -> dict[str, Any]:
-    """List the parameters that shape what is learned."""
+    """List the parameters that change what is learned."""
     return {name: value for name, value in model.get_params().items() if name not in FREE_PARAMETERS}

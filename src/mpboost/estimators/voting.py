@@ -1,4 +1,4 @@
-"""How a fitted classifier judges rows: votes, and what they are turned into."""
+"""Predictions of MPBoostClassifier: votes, and what is computed from them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,67 +9,67 @@ from sklearn.base import ClassifierMixin
 
 from mpboost.estimators.patch_base import PatchBooster
 from mpboost.outputs.kinds import ClassVotes, Colours, Outputs, Signs
-from mpboost.outputs.votes import break_ties, count_votes, find_winners, share_votes
+from mpboost.outputs.votes import break_ties, count_votes, pick_winners, share_votes
 
 
 class VotingBooster(ClassifierMixin, PatchBooster):
-    """Base of the classifiers: all that a fitted one does."""
+    """Base class of MPBoostClassifier: all of its predictions."""
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Sum the votes of all learners, times the learning rate that they were trained with.
+        """Compute the sum of the votes of all learners, times the learning rate.
 
-        At a tie the class of most weight in training is set half a vote apart, so that the decision is always that of
-        ``predict``.
+        At a tie, the class with the most weight in training gets half a vote more, so that the decision always agrees
+        with ``predict``.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
         decision : array of shape (n_samples,) or (n_samples, n_classes)
-            Of two classes positive for ``classes_[1]``, negative for ``classes_[0]``. Of more, a column for each.
+            For two classes positive for ``classes_[1]``, negative for ``classes_[0]``; for more, a column per class.
         """
         return self._scale(self._vote(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row: the one with the most votes, at a tie the one of most weight in training.
+        """Predict the class with the most votes; at a tie, the one with the most weight in training.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
         labels : array of shape (n_samples,)
-            Entries of ``classes_``.
+            Predicted classes.
         """
         return self._decide(self._vote(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the probability of each class, calibrated on the out-of-patch votes of the training rows.
+        """Predict the probability of each class, calibrated on the out-of-patch votes of the training rows.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
         probabilities : array of shape (n_samples, n_classes)
-            In the order of ``classes_``; rows sum to 1. The class that ``predict`` gives is the most probable one.
+            In the order of ``classes_``; rows sum to 1. ``predict`` returns the most probable class.
         """
         return self._calibrate(self._vote(X))
 
     def predict_vote_share(self, X: Any) -> NDArray[np.float64]:
-        """Give the share of votes for each class, as it is.
+        """Compute the share of votes for each class, without calibration.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
@@ -79,49 +79,49 @@ class VotingBooster(ClassifierMixin, PatchBooster):
         return share_votes(self._vote(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Give the decision function of the first, the first two, ... learners.
+        """Compute the decision function of 1, 2, 3, ... learners.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Yields
         ------
         decision : array of shape (n_samples,) or (n_samples, n_classes)
-            As ``decision_function``, for one more learner each time.
+            Like ``decision_function``, with one more learner each time.
         """
         for votes in self._staged_vote(X):
             yield self._scale(votes)
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Predict with the first, the first two, ... learners.
+        """Predict with 1, 2, 3, ... learners.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Yields
         ------
         labels : array of shape (n_samples,)
-            As ``predict``, for one more learner each time.
+            Like ``predict``, with one more learner each time.
         """
         for votes in self._staged_vote(X):
             yield self._decide(votes)
 
     def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Give the probabilities of the first, the first two, ... learners, all by the calibration of the model.
+        """Predict probabilities with 1, 2, 3, ... learners, using the calibration of the whole model.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Yields
         ------
         probabilities : array of shape (n_samples, n_classes)
-            As ``predict_proba``, for one more learner each time.
+            Like ``predict_proba``, with one more learner each time.
         """
         for votes in self._staged_vote(X):
             yield self._calibrate(votes)
@@ -138,7 +138,7 @@ class VotingBooster(ClassifierMixin, PatchBooster):
         return self.learning_rate_ * (broken if len(self.classes_) > 2 else broken[:, 1] - broken[:, 0])
 
     def _decide(self, votes: NDArray[np.int32]) -> NDArray[Any]:
-        return self.classes_[find_winners(votes, self._ranks)]
+        return self.classes_[pick_winners(votes, self._ranks)]
 
     def _calibrate(self, votes: NDArray[np.int32]) -> NDArray[np.float64]:
         return self._calibration.predict(*break_ties(votes, self._ranks))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.outputs.votes import break_ties, find_winners
+from mpboost.outputs.votes import break_ties, pick_winners
 from mpboost.tasks.losses import predict_shares
 
 #: Rows that are judged at a time, so that they stay in the cache.
@@ -106,7 +106,7 @@ def _decide(model: Any, decision: NDArray[np.float64]) -> NDArray[np.integer]:
         return np.asarray(decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1), dtype=np.int64)
     # The weight of a vote does not change the winner.
     votes: NDArray[Any] = decision if decision.ndim == 2 else np.column_stack([-decision, decision])
-    return find_winners(votes, model._ranks)
+    return pick_winners(votes, model._ranks)
 
 
 def _count_votes(model: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,1 +1,1 @@
-"""The search for parameters by the out-of-patch score."""
+"""Search for parameters by the out-of-patch score."""

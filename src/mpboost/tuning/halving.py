@@ -1,4 +1,4 @@
-"""Successive halving: candidates compete over iterations, and the worst of them fall out at each rung."""
+"""Successive halving: candidates train for some iterations, and the worst are dropped after each rung."""
 
 import math
 import time
@@ -16,29 +16,28 @@ from mpboost.boosting.progress import Bar
 from mpboost.boosting.run import BoostingRun
 from mpboost.boosting.stop_reasons import StopReason
 
-#: A score is averaged with so many on either side of it: one lucky iteration must not win a tournament.
+#: Scores on either side that a score is averaged with: one lucky iteration must not win.
 NEIGHBOURS = 5
 
 
 @dataclass
 class Candidate:
-    """Parameters in the tournament, and the model that is being trained with them.
+    """A set of parameters in the tournament, and the model trained with it.
 
     Attributes
     ----------
     index : int
-        Place among the candidates.
+        Position in the list of candidates.
     params : dict
-        What is tried.
+        The parameters.
     model : estimator or None
-        None once it has lost: with a model goes its binned data.
+        None once the candidate has lost, which frees its binned data.
     rung : int
-        The last rung that it was in, counted from 1; 0 if it was in none.
+        The last rung that it entered, counted from 1; 0 if none.
     score : float
-        The smoothed out-of-patch score of the model as it stands; NaN before the first fit and where that failed.
+        The current out-of-patch score of the model, smoothed; NaN before the first fit and if that failed.
     oop_votes : float
-        How often a row was out of a minipatch, on average; of gradient models, how often those that are reserved were
-        judged.
+        How often a row was out of patch, on average; for gradient models, how often a reserved row was judged.
     """
 
     index: int
@@ -53,17 +52,17 @@ class Candidate:
 
     @property
     def place(self) -> tuple[bool, float, float, int]:
-        """What ranks candidates: those still in the tournament by score, the others by how far they came."""
+        """Key to rank candidates: those still in the tournament by score, the others by their last rung, then score."""
         is_running, failed = self.model is not None, math.isnan(self.score)
         return is_running, -1 if failed else 0 if is_running else self.rung, self.sortable_score, -self.index
 
     @property
     def sortable_score(self) -> float:
-        """The score, NaN being the worst."""
+        """The score, with NaN as the worst."""
         return -math.inf if math.isnan(self.score) else self.score
 
-    def go_on(self, fit: Callable[[Any], Any], rung_end: "RungEnd", time_limit: float | None) -> None:
-        """Train until a rung ends, or all is done; the parameters are then as they were."""
+    def train(self, fit: Callable[[Any], Any], rung_end: "RungEnd", time_limit: float | None) -> None:
+        """Train until the rung or the fit ends; the parameters of the model are restored afterwards."""
         model = self.model
         model._validate_params()
         own_limit = None if model.time_limit is None else model.time_limit - self.fit_time
@@ -79,7 +78,7 @@ class Candidate:
         try:
             model.set_params(**borrowed)
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The fit was interrupted", RuntimeWarning)  # the search tells
+                warnings.filterwarnings("ignore", "The fit was interrupted", RuntimeWarning)  # the search warns itself
                 fit(model)
         finally:
             model.set_params(**own)
@@ -88,23 +87,23 @@ class Candidate:
         self.has_ended = not rung_end.ended_fit
         self.score = smooth_score(model)
         if math.isnan(self.score):
-            raise ValueError(f"There is no out-of-patch score to choose by. {model._oop_advice}")
+            raise ValueError(f"There is no out-of-patch score to compare. {model._oop_advice}")
 
 
 @dataclass(frozen=True)
 class Rung:
-    """A part of the tournament.
+    """A round of the tournament.
 
     Attributes
     ----------
     number : int
-        Counted from 1.
+        Number of the rung, counted from 1.
     n_candidates, n_survivors : int
-        How many enter it, and how many stay in the tournament.
+        How many candidates enter the rung, and how many stay in the tournament.
     oop_votes : float
-        When it ends for a candidate: after so many out-of-patch votes for the average row.
+        The rung ends for a candidate when the average row has so many out-of-patch votes.
     work : float
-        About how many iterations each candidate does in it.
+        Approximate number of iterations of each candidate.
     """
 
     number: int
@@ -115,7 +114,7 @@ class Rung:
 
 
 def plan_rungs(n_candidates: int, n_estimators: int, factor: int, min_iterations: int) -> list[Rung]:
-    """Let a candidate in ``factor`` stay after each rung, the next one being longer by that; the last has no end."""
+    """Plan rungs: each keeps one candidate in ``factor``; the next ends ``factor`` times later, the last never."""
     rungs: list[Rung] = []
     done, votes = 0, min_iterations
     while n_candidates > factor and votes < n_estimators:
@@ -132,12 +131,12 @@ def smooth_score(model: Any) -> float:
 
 
 class RungEnd(Callback):
-    """Ends the fit of a candidate with a rung, counting out-of-patch votes.
+    """Callback that stops the fit of a candidate at the end of a rung, by out-of-patch votes.
 
-    A row that was in all minipatches so far counts as wrong, and one of three votes is judged by these three. Of two
-    candidates after the same iterations the one with the larger minipatches therefore looks worse than it is: on
-    Madelon, after 20 of them, 58 % with nine tenths of the rows, which end at 84 %, against 66 % with a quarter of
-    them, which end at 75 %. After as many out-of-patch votes it is 83 % against 69 %.
+    A row that was in all minipatches so far counts as wrong, and a row with three votes is judged by only these three.
+    After equal iterations, larger minipatches therefore look worse than they are. On Madelon after 20 iterations: 58 %
+    with nine tenths of the rows (84 % at the end), 66 % with a quarter of them (75 % at the end). After equal
+    out-of-patch votes it is 83 % against 69 %.
     """
 
     def __init__(self, candidate: Candidate, rung: Rung, report: Callable[[float], None]):
@@ -148,11 +147,11 @@ class RungEnd(Callback):
 
     @property
     def ended_fit(self) -> bool:
-        """Whether the end of the rung is what ended the fit."""
+        """Whether the fit stopped because the rung ended."""
         return self._is_over and self.fit_reason is StopReason.CALLBACK
 
     def on_iteration_end(self, run: BoostingRun) -> bool | None:
-        """Count; tell how far the candidate is in this rung."""
+        """Count votes, report progress, and stop the fit at the end of the rung."""
         candidate, goal = self._candidate, self._rung.oop_votes
         judged = run.parts.task.count_judgements(run.rows)
         candidate.oop_votes += judged
@@ -164,16 +163,16 @@ class RungEnd(Callback):
         return self._is_over
 
     def on_fit_end(self, run: BoostingRun) -> None:
-        """Note why the fit ended."""
+        """Record why the fit ended."""
         self.fit_reason = run.stop_reason
 
 
 class SearchBar(Bar):
-    """A bar over all rungs, with the candidate at hand and the best score so far."""
+    """A progress bar over all rungs, with the current candidate and the best score so far."""
 
     @contextmanager
     def watch(self, tournament: "Tournament") -> Iterator[None]:
-        """Show the bar while a tournament is on."""
+        """Show the bar during a tournament."""
         self._open(tournament.work, shows_count=False)
         self.move(tournament)
         try:
@@ -184,33 +183,33 @@ class SearchBar(Bar):
                     self._show(tournament.work_done, tournament.describe())
 
     def move(self, tournament: "Tournament") -> None:
-        """Move the bar now and then."""
+        """Move the bar from time to time."""
         if self._is_due:
             self._show(tournament.work_done, tournament.describe())
 
 
 class Tournament:
-    """Candidates on their way through the rungs.
+    """Runs candidates through the rungs.
 
     Parameters
     ----------
     candidates : list of Candidate
-        Who takes part.
+        The candidates.
     rungs : list of Rung
-        See ``plan_rungs``.
+        The rungs, from ``plan_rungs``.
     error_score : "raise" or float
-        Whether a candidate whose fit fails ends the tournament; else it is out of it.
+        Whether to raise if the fit of a candidate fails; otherwise the candidate is dropped.
     time_limit : float or None
-        Seconds from now on.
+        Seconds from the creation of this object.
     bar : SearchBar or None
-        Shows how it goes.
+        Shows the progress.
 
     Attributes
     ----------
     stop_reason : StopReason or None
-        Why the tournament ended before its end; None if it did not.
+        Why the tournament ended early; None if it did not.
     where : str
-        The rung and the candidate at hand, in words.
+        The current rung and candidate, as text.
     """
 
     def __init__(
@@ -229,13 +228,13 @@ class Tournament:
         self.where = f"{len(candidates)} candidates"
 
     def run(self, fit: Callable[[Any], Any]) -> Candidate:
-        """Go through all rungs; give the winner, or whoever leads when time or an interrupt ends the tournament."""
+        """Run all rungs; return the winner, or the leader if a time limit or an interrupt ends the tournament."""
         try:
             for rung in self._rungs:
                 self._run_rung(rung, fit)
                 if self.stop_reason:
                     break
-        except KeyboardInterrupt:  # one that no fit could turn into its own end
+        except KeyboardInterrupt:  # one that did not stop a fit
             if self.leader is None:
                 raise
             self.stop_reason = StopReason.INTERRUPTED
@@ -247,12 +246,12 @@ class Tournament:
 
     @property
     def leader(self) -> Candidate | None:
-        """Who has the best score of those still in the tournament; None before the first score."""
+        """The candidate with the best score still in the tournament; None before the first score."""
         first = max(self.candidates, key=lambda candidate: candidate.place)
         return None if first.model is None or math.isnan(first.score) else first
 
     def describe(self) -> str:
-        """Tell how the tournament stands."""
+        """Describe the state of the tournament."""
         best = f"best {self.leader.score:.4f}" if self.leader else ""
         return ", ".join(part for part in (self.where, best) if part)
 
@@ -270,7 +269,7 @@ class Tournament:
                 return
             self.work_done = work_done + rung.n_candidates * rung.work * (n_done + 1) / len(entrants)
             if candidate.model is not None:
-                # Losers go as soon as they are known, so that no more than the survivors of a rung are held.
+                # Drop losers as soon as they are known, so that memory holds at most the survivors of a rung.
                 ahead = sorted([*ahead, candidate], key=lambda candidate: -candidate.score)
                 for loser in ahead[rung.n_survivors :]:
                     loser.model = None
@@ -292,7 +291,7 @@ class Tournament:
         remaining = None if math.isinf(self._deadline) else self._deadline - time.monotonic()
         try:
             rung_end = RungEnd(candidate, rung, report)
-            candidate.go_on(fit, rung_end, remaining)
+            candidate.train(fit, rung_end, remaining)
         except Exception as error:
             self._fail(candidate, error)
         else:
@@ -302,11 +301,11 @@ class Tournament:
 
     def _fail(self, candidate: Candidate, error: Exception) -> None:
         if self._error_score == "raise":
-            error.add_note(f"This was in the fit of candidate {candidate.index}, with {candidate.params!r}.")
+            error.add_note(f"This happened in the fit of candidate {candidate.index} with {candidate.params!r}.")
             raise error
         candidate.model, candidate.score = None, math.nan
         warnings.warn(
-            f"The fit of candidate {candidate.index}, with {candidate.params!r}, failed with {error!r}.",
+            f"The fit of candidate {candidate.index} with {candidate.params!r} failed: {error!r}.",
             FitFailedWarning,
             stacklevel=7,
         )
@@ -317,7 +316,7 @@ class Tournament:
 
 
 def tabulate(candidates: list[Candidate], error_score: Any) -> dict[str, Any]:
-    """Make a table, a row for each candidate; parameters that a candidate does not have are masked."""
+    """Make a table with a row for each candidate; parameters that a candidate does not have are masked."""
     table: dict[str, Any] = {}
     for name in dict.fromkeys(name for candidate in candidates for name in candidate.params):
         column = np.empty(len(candidates), dtype=object)

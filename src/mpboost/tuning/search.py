@@ -1,4 +1,4 @@
-"""Parameters chosen by the out-of-patch score: one fit for each candidate, and most of these cut short."""
+"""The search for parameters: one fit per candidate, and most fits are stopped early."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from mpboost._compat import HasMethods, Interval, StrOptions, fit_context
 from mpboost.boosting.stop_reasons import StopReason
-from mpboost.tuning.candidates import check_choices, check_tunable, list_choices
+from mpboost.tuning.candidates import check_candidates, check_tunable, list_candidates
 from mpboost.tuning.halving import Candidate, SearchBar, Tournament, plan_rungs, tabulate
 
 
 def _best_has(name: str) -> Callable[["OOPSearch"], bool]:
-    """Make a check whether the best estimator, or before the fit any, has a method; if not, say so in its words."""
+    """Make a check whether the best estimator, or the given one before the fit, has a method."""
 
     def check(search: "OOPSearch") -> bool:
         getattr(getattr(search, "best_estimator_", search.estimator), name)
@@ -33,68 +33,68 @@ def _best_has(name: str) -> Callable[["OOPSearch"], bool]:
 class OOPSearch(MetaEstimatorMixin, BaseEstimator):
     """Search for the parameters with the best out-of-patch score.
 
-    The out-of-patch score validates a model on its own training rows, so a candidate takes one fit, where
-    cross-validation takes several. Successive halving cuts most fits short: all candidates run some iterations, the
-    best of them go on, and so forth; the last few run to the end. Fits are continued, never repeated, and that of the
-    winner is the final model.
+    The out-of-patch score validates a model on its own training rows, so a candidate needs one fit, where
+    cross-validation needs several. Successive halving stops most fits early: all candidates run some iterations (a
+    rung), the best of them continue in the next rung, and so on; the last few run to the end. Fits are continued, never
+    repeated. The fit of the winner is the final model.
 
-    A rung gives each candidate as many out-of-patch votes per row, hence more iterations to one with larger
-    minipatches: after equal iterations it would look worse than it is. Its score is the out-of-patch score of its model
-    as it stands, averaged with its neighbours on the curve. A candidate whose own stopping rule has ended it stays in
-    the tournament with the score that it has. At ties the first one wins. ``X_val``, if given to fit, is for stopping:
-    the search goes by the out-of-patch score even then.
+    In a rung all candidates get the same number of out-of-patch votes per row, so candidates with larger minipatches
+    run more iterations: after equal iterations they would look worse than they are. The score of a candidate is the
+    current out-of-patch score of its model, averaged with the scores just before and after it. A candidate that its own
+    stopping rule has stopped stays in the tournament with its score. At ties the first candidate wins. ``X_val``, if
+    passed to fit, is only used for stopping; candidates are still compared by the out-of-patch score.
 
-    Each candidate in the tournament holds its own binned data, a byte for each value of X, and lets go of it as soon
-    as it has lost: held together are the survivors of the first rung, one in ``factor``, and the candidate at hand.
-    Candidates are fitted one after the other, each with the ``n_jobs`` of the estimator.
+    Each candidate holds its own binned data, one byte per value of X, until it has lost. In memory at the same time are
+    those of the survivors of the first rung, one in ``factor``, and of the current candidate. Candidates are fitted one
+    after the other, each with the ``n_jobs`` of the estimator.
 
     Parameters
     ----------
     estimator : estimator of mpboost
-        What to tune; it is not changed. Its ``n_estimators``, ``stopping`` and ``n_jobs`` count for all candidates.
+        Estimator to tune; it is not changed. All candidates use its ``n_estimators``, ``stopping`` and ``n_jobs``.
     parameters : dict or list of dict
-        Values to try by the name of the parameter, as lists, or as distributions of scipy, which have a method ``rvs``.
-        Several dicts are tried one after the other.
+        Values to try for each parameter name: a list, or a distribution of scipy (with a method ``rvs``). With several
+        dicts, each is a separate set of combinations.
     n_candidates : int, default=None
-        How many to draw. None tries all combinations of lists, and draws 27 where there are distributions.
+        Number of candidates to draw. None tries all combinations of lists, or draws 27 if there are distributions.
     factor : int, default=3
-        One candidate in so many stays in the tournament after a rung, and the next rung is longer by this factor.
+        One candidate in ``factor`` survives a rung, and the next rung ends after ``factor`` times as many iterations.
     min_iterations : int, default=30
-        Iterations of a candidate in the first rung. An iteration counts by the share of rows that its minipatch leaves
-        out: minipatches of half the rows run twice as many.
+        Iterations of a candidate in the first rung. An iteration counts as the share of rows outside its minipatch: a
+        candidate with minipatches of half the rows runs twice as many.
     time_limit : float, default=None
-        Seconds after which the search ends with the best so far.
+        Seconds after which the search ends with the best model so far.
     error_score : "raise" or float, default="raise"
-        What to do when the fit of a candidate fails, or has no out-of-patch score since its minipatches hold all rows:
-        raise, or warn, put this number into the table, and rank the candidate last.
+        What to do if the fit of a candidate fails, or has no out-of-patch score because its minipatches contain all
+        rows: "raise" raises the error; a number is put into the table, with a warning, and the candidate ranks last.
     verbose : int, default=0
         1 shows a progress bar (needs rich).
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing candidates, and of the fits, if the estimator has none itself. All candidates are fitted with
-        the same one, so that they differ by their parameters alone.
+        Seed for drawing candidates, and for the fits if the estimator has none. All fits have the same seed, so that
+        candidates differ only by their parameters.
 
     Attributes
     ----------
     best_estimator_ : estimator
-        The model of the winner: the same as a fit of an estimator with these parameters.
+        The model of the winner, as a normal fit with ``best_params_`` would give it.
     best_params_ : dict
-        What was chosen.
+        Parameters of the winner.
     best_score_ : float
-        Its score, as described above.
+        Score of the winner, as described above.
     best_index_ : int
-        Its row in ``results_``.
+        Row of the winner in ``results_``.
     results_ : dict of arrays
-        A row for each candidate, as ``pandas.DataFrame(search.results_)`` shows them: ``params`` and a column
-        ``param_...`` for each parameter; the last ``rung`` that it was in, counted from 1; ``n_iterations`` that it has
-        run; its ``oop_score`` then; ``fit_time`` in seconds; its ``rank``, by how far it came, then by score.
+        A table with a row for each candidate, for ``pandas.DataFrame(search.results_)``: ``params`` and a column
+        ``param_...`` for each parameter; the last ``rung`` it entered, counted from 1; its ``n_iterations``; its
+        ``oop_score`` after these; ``fit_time`` in seconds; its ``rank``, by rung, then by score.
     stop_reason_ : str
         Why the search ended.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features_in_,)
-        Names of the features, if X had any.
+        Names of the features, if X has names.
     classes_ : array of shape (n_classes,)
-        The labels, sorted, if a classifier is tuned.
+        The class labels, sorted, if a classifier is tuned.
 
     Examples
     --------
@@ -146,26 +146,26 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> Self:
-        """Find the best parameters. Ctrl-C ends the search with the best model so far.
+        """Search for the best parameters. Ctrl-C ends the search with the best model so far.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            As the estimator takes it.
+            Training data, as for the estimator.
         y : array-like of shape (n_samples,)
-            Labels or numbers.
+            Targets: labels or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            What rows weigh, also in the scores.
+            Weights of the rows, also in the scores.
         **fit_params : dict
-            What else to pass to the fits: ``X_val``, ``y_val``, ``sample_weight_val``.
+            Other arguments of the fits: ``X_val``, ``y_val``, ``sample_weight_val``.
 
         Returns
         -------
         self : OOPSearch
-            With the best model.
+            The search, with the best model.
         """
         check_tunable(self.estimator)
-        check_choices(self.parameters, self.estimator)
+        check_candidates(self.parameters, self.estimator)
         candidates = self._make_candidates()
         rungs = plan_rungs(len(candidates), self.estimator.n_estimators, self.factor, self.min_iterations)
         bar = SearchBar() if self.verbose else None
@@ -196,70 +196,70 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
         predictions : array of shape (n_samples,)
-            Labels or numbers.
+            Predicted labels or numbers.
         """
         return self._best.predict(X)
 
     @available_if(_best_has("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Give the probability of each class by the best model.
+        """Predict the probability of each class with the best model.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
         probabilities : array of shape (n_samples, n_classes)
-            In the order of ``classes_``.
+            In the order of ``classes_``; rows sum to 1.
         """
         return self._best.predict_proba(X)
 
     @available_if(_best_has("decision_function"))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Give the decision function of the best model.
+        """Compute the decision function of the best model.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
 
         Returns
         -------
         decision : array of shape (n_samples,) or (n_samples, n_classes)
-            As that of the estimator.
+            Like that of the estimator.
         """
         return self._best.decision_function(X)
 
     @available_if(_best_has("score"))
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Score the best model on given rows.
+        """Compute the score of the best model.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to judge.
+            Rows to predict.
         y : array-like of shape (n_samples,)
-            What is right.
+            True labels or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            What rows count.
+            Weights of the rows.
 
         Returns
         -------
         score : float
-            Accuracy, or R^2 of a regressor.
+            Accuracy for a classifier, R^2 for a regressor.
         """
         return self._best.score(X, y, sample_weight=sample_weight)
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels, sorted."""
+        """The class labels, sorted."""
         return self.best_estimator_.classes_
 
     @property
@@ -279,10 +279,10 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
 
     def _make_candidates(self) -> list[Candidate]:
         rng = check_random_state(self.random_state)
-        choices = list_choices(self.parameters, self.n_candidates, rng)
+        candidate_params = list_candidates(self.parameters, self.n_candidates, rng)
         seed = int(rng.randint(np.iinfo(np.int32).max))
         candidates = []
-        for index, params in enumerate(choices):
+        for index, params in enumerate(candidate_params):
             model = clone(self.estimator)
             if model.random_state is None:
                 model.random_state = seed
@@ -314,29 +314,29 @@ def oop_tune(
     random_state: Any = None,
     **fit_params: Any,
 ) -> OOPSearch:
-    """Choose parameters by the out-of-patch score: ``OOPSearch`` in one call.
+    """Tune an estimator by the out-of-patch score: ``OOPSearch`` in one call.
 
     Parameters
     ----------
     estimator : estimator of mpboost
-        What to tune; it is not changed.
+        Estimator to tune; it is not changed.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        As the estimator takes it.
+        Training data, as for the estimator.
     y : array-like of shape (n_samples,)
-        Labels or numbers.
+        Targets: labels or numbers.
     parameters : dict or list of dict
-        Values to try, as lists or as distributions.
+        Values to try for each parameter name, as lists or distributions.
     sample_weight : array-like of shape (n_samples,), default=None
-        What rows weigh, also in the scores.
+        Weights of the rows, also in the scores.
     n_candidates, factor, min_iterations, time_limit, error_score, verbose, random_state : any
         As in ``OOPSearch``.
     **fit_params : dict
-        What else to pass to the fits: ``X_val``, ``y_val``, ``sample_weight_val``.
+        Other arguments of the fits: ``X_val``, ``y_val``, ``sample_weight_val``.
 
     Returns
     -------
     search : OOPSearch
-        With ``best_estimator_``, ``best_params_``, ``best_score_`` and the table ``results_``.
+        The search, with ``best_estimator_``, ``best_params_``, ``best_score_`` and the table ``results_``.
 
     Examples
     --------
