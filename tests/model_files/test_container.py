@@ -84,7 +84,12 @@ def test_read_refuses_every_changed_byte(path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "not a model file"), (b"x,y\n1,2\n", "not a model file"), (b"\x80\x04\x95", "pickle"), (MAGIC, "incomplete")],
+    [
+        (b"", "not a model file"),
+        (b"x,y\n1,2\n", "not a model file"),
+        (b"\x80\x04\x95", "pickle"),
+        (MAGIC, "incomplete"),
+    ],
     ids=["empty", "text", "pickle", "mark-only"],
 )
 def test_read_refuses_other_files(path, content, message):

@@ -99,4 +99,4 @@ def show_features(model: MinipatchBooster, out: Output) -> None:
 
 
 def _format_score(score: str, comparison: str) -> Text:
-    return Text.assemble((score, "bold"), (f"  out-of-patch: each row by trees not trained on it; {comparison}", LABEL))
+    return Text.assemble((score, "bold"), (f"  out-of-patch, by trees not trained on the row; {comparison}", LABEL))
