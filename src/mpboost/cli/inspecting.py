@@ -170,7 +170,7 @@ def _tabulate(found: Bunch, table: pa.Table, columns: list[str]) -> pa.Table:
 
 def _show_issues(suspects: pa.Table, n_rows: int, target: str, out: Output) -> None:
     share = f"{suspects.num_rows} of {count(n_rows, 'row')}"
-    out.title("Suspect labels", f"{share}, judged by trees that did not train on them; rows are counted from 0")
+    out.title("Suspect labels", f"{share}, judged by trees not trained on them; rows are counted from 0")
     if not suspects.num_rows:
         return
     shown = suspects.slice(0, MAX_SHOWN_ROWS).rename_columns(

@@ -86,7 +86,7 @@ def show_features(model: MinipatchBooster, out: Output) -> None:
     """Show the most useful features."""
     features = list_features(model)
     shown = features[:MAX_SHOWN_FEATURES]
-    out.title("Features", f"the {len(shown)} most useful of {len(features)}; q: probability of being drawn")
+    out.title("Features", f"the {len(shown)} most useful of {len(features)}, by the probability q of being drawn")
     out.table(
         {
             "feature": [name for name, _ in shown],
@@ -99,4 +99,4 @@ def show_features(model: MinipatchBooster, out: Output) -> None:
 
 
 def _format_score(score: str, comparison: str) -> Text:
-    return Text.assemble((score, "bold"), (f"  out-of-patch: on rows not used to train a tree; {comparison}", LABEL))
+    return Text.assemble((score, "bold"), (f"  out-of-patch, by trees not trained on the row; {comparison}", LABEL))

@@ -117,7 +117,7 @@ def _group_left_out(columns: Sequence[Column]) -> list[tuple[str, str]]:
         groups.setdefault(column.reason, []).append(column.name)
     rows = [f"{list_names(names)} {reason}" for reason, names in groups.items()]
     if any("identifier" in reason or "always" in reason for reason in groups):
-        rows.append("(use --keep NAME to use such a column)")
+        rows.append("(--keep NAME uses such a column anyway)")
     return [("left out" if i == 0 else "", row) for i, row in enumerate(rows)]
 
 
