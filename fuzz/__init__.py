@@ -1,1 +1,1 @@
-"""Searches for input that makes mpboost crash, hang, waste memory or raise what it should not."""
+"""Searches for input that makes mpboost crash, hang, waste memory or raise a wrong error."""

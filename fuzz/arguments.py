@@ -1,4 +1,4 @@
-"""Labels, weights and parameters, sensible and not."""
+"""Makes labels, weights and parameters, valid and invalid."""
 
 import copy
 from typing import Any
@@ -28,7 +28,7 @@ from fuzz.generators import (
 )
 from mpboost import Callback, FeatureProbabilityRecorder
 
-#: Two classes of all kinds.
+#: Pairs of classes of all kinds.
 CLASSES: list[tuple[Any, Any]] = [
     (0, 1),
     (-1, 1),
@@ -57,7 +57,7 @@ CLASSES: list[tuple[Any, Any]] = [
 ]
 
 
-#: More classes, of some kinds.
+#: More than two classes, of some kinds.
 MANY_CLASSES: list[Any] = [
     range(3),
     range(-2, 3),
@@ -137,7 +137,7 @@ def draw_values(rng: Rng, n_rows: int, *, is_wild: bool) -> Any:
 
 
 def _pack(rng: Rng, codes: Any, classes: Any) -> Any:
-    """Put targets into a container of some library, if it takes them."""
+    """Convert targets to a container of some library, if it accepts them."""
     values = [classes[code] for code in codes]
     objects = np.array([*values, None], dtype=object)[:-1]
     makers: list[Any] = [
@@ -168,12 +168,12 @@ def _pack(rng: Rng, codes: Any, classes: Any) -> Any:
     ]
     try:
         return pick(rng, makers)()
-    except Exception:  # what a library does not take cannot be passed on
+    except Exception:  # the library does not accept these values
         return values
 
 
 def draw_weights(rng: Rng, n_rows: int) -> Any:
-    """Draw what rows weigh: mostly None."""
+    """Draw weights of rows: usually None."""
     kind = int(rng.integers(60))
     if kind >= 18:
         return None
@@ -240,7 +240,7 @@ SENSIBLE: dict[str, list[Any]] = {
 }
 
 
-#: The same for each estimator: with parameters, and values of parameters, that it has alone.
+#: Values for each estimator, with those parameters that only it has.
 CLASSIFIER_SENSIBLE = SENSIBLE | {"multiclass": ["margin", "m2", "mh", "oc", "oc"]}
 REGRESSOR_SENSIBLE = {
     **{name: values for name, values in SENSIBLE.items() if name not in ("learning_rate", "class_weight")},
@@ -251,7 +251,7 @@ REGRESSOR_SENSIBLE = {
 
 
 class Duck:
-    """A classifier by its methods alone."""
+    """A classifier that is not derived from a class of scikit-learn."""
 
     def __init__(self, label: Any = 1):
         self.label = label
@@ -261,7 +261,7 @@ class Duck:
         return self
 
     def predict(self, X: Any) -> Any:
-        """Predict what was given."""
+        """Predict always the same label."""
         return np.full(len(X), self.label)
 
 
@@ -274,10 +274,10 @@ class RaisingCallback(Callback):
 
 
 class CuriousCallback(Callback):
-    """A callback that looks at everything."""
+    """A callback that checks the probabilities."""
 
     def on_iteration_end(self, run: Any) -> bool | None:
-        """Look."""
+        """Check that probabilities sum to 1."""
         for probabilities in (run.observation_probabilities, run.feature_probabilities):
             if not abs(probabilities.sum() - 1) < 1e-9:
                 raise AssertionError(f"probabilities sum to {probabilities.sum()}")
@@ -359,11 +359,11 @@ WRONG_IN: dict[str, list[Any]] = {
 
 
 def draw_parameters(rng: Rng, sensible: dict[str, list[Any]], *, is_wild: bool) -> dict[str, Any]:
-    """Draw parameters: a few that are not the default, and for a wild case one that is wrong or at the edge."""
+    """Draw parameters: a few that are not the default and, if wild, one that is invalid or at a limit."""
     params: dict[str, Any] = {"n_estimators": int(rng.integers(1, 7)), "random_state": int(rng.integers(1000))}
     for name in rng.choice(list(sensible), size=int(rng.integers(4))):
         if name not in ("estimator", "categorical_features") or chance(rng, 0.6):
-            params[str(name)] = copy.deepcopy(pick(rng, sensible[name]))  # a RandomState changes in use
+            params[str(name)] = copy.deepcopy(pick(rng, sensible[name]))  # using a RandomState changes it
     if chance(rng, 0.1):
         params["callbacks"] = [pick(rng, [Callback(), CuriousCallback(), FeatureProbabilityRecorder([1])])]
     if chance(rng, 0.02):
@@ -373,6 +373,8 @@ def draw_parameters(rng: Rng, sensible: dict[str, list[Any]], *, is_wild: bool) 
         name = str(pick(rng, [*known, *known, *sensible, "n_estimators"]))
         is_known = name == "verbose" or (name in known and chance(rng, 0.8))
         params[name] = pick(rng, WRONG_IN[name] if is_known else WRONG)
-    if isinstance(params["n_estimators"], int) and params["n_estimators"] > 10:  # so many that only the clock ends it
+    if (
+        isinstance(params["n_estimators"], int) and params["n_estimators"] > 10
+    ):  # too many: only a time limit ends the fit
         params["time_limit"] = 0.01
     return params

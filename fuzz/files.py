@@ -1,7 +1,7 @@
-"""Changed model files: ``python -m fuzz.files --count 100000 --seed 0``.
+"""Tests load_model with damaged files: ``python -m fuzz.files --count 100000 --seed 0``.
 
-A changed file must be refused by a ModelFileError, or else give a model that predicts and can be saved again; in 1 s,
-and with no more memory than ten times the file (and a little for an empty one).
+Loading must either raise a ModelFileError or return a model that predicts and can be saved again. It may take 1 s, and
+ten times the memory of the file plus 1 MiB.
 """
 
 import functools
@@ -22,13 +22,13 @@ from fuzz.pool import measure, run_command
 from mpboost.inspection.judgement import compute_probabilities, judge
 
 MAX_SECONDS = 1.0
-#: Bytes of memory that loading may take: so many per byte of the file, and so many besides.
+#: Bytes of memory that loading may use: so many per byte of the file, plus a constant.
 MAX_GROWTH, ALLOWANCE = 10, 1 << 20
 
 
 @functools.cache
 def make_folder() -> tempfile.TemporaryDirectory[str]:
-    """Make a folder that lives as long as the process; in memory if possible, since saving waits for the disk."""
+    """Make a folder that exists as long as the process; in memory if possible, since disks are slow."""
     memory = Path("/dev/shm")
     return tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
 
@@ -75,7 +75,7 @@ def make_originals() -> list[bytes]:
 
 
 def run_case(case: int) -> tuple[str, str]:
-    """Change a file, load it, and use the model if there is one."""
+    """Change a file, load it, and use the model if it could be loaded."""
     rng = np.random.default_rng(case)
     originals = make_originals()
     changes, data = mutate(originals[rng.integers(len(originals))], rng)
@@ -95,9 +95,9 @@ def run_case(case: int) -> tuple[str, str]:
 
 
 def use(model: Any, path: Path) -> None:
-    """Predict, judge the training rows, save the model again, and compare."""
+    """Predict, judge the training rows, save and load the model again, and compare."""
     X = np.random.default_rng(0).normal(size=(150, model.n_features_in_))
-    model.set_params(n_jobs=1)  # any integer is a valid number of jobs until it is used
+    model.set_params(n_jobs=1)  # the file may contain any integer
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # X has no names
         outputs = predict(model, X)
@@ -105,17 +105,17 @@ def use(model: Any, path: Path) -> None:
         if judgement := judge(model):
             given = compute_probabilities(model, judgement)[1] if hasattr(model, "classes_") else judgement.given
             if not (np.isfinite(given).all() and np.isfinite(judgement.predicted).all()):
-                raise AssertionError("a model judges rows by what is no number")
+                raise AssertionError("the judgement of training rows contains values that are not finite")
         mpboost.save_model(model, path)
         again = predict(mpboost.load_model(path), X)
     if [each.tobytes() for each in outputs] != [each.tobytes() for each in again]:
-        raise AssertionError("a model that was saved again predicts otherwise")
+        raise AssertionError("a model that was saved again predicts something else")
     if not all(np.isfinite(each).all() for each in outputs) or len(last) != len(X):
-        raise AssertionError("a model predicts no numbers")
+        raise AssertionError("predictions are not finite, or their number is wrong")
 
 
 def predict(model: Any, X: NDArray[np.float64]) -> list[NDArray[Any]]:
-    """Predict, in ways that give numbers."""
+    """Call the prediction methods; return numbers."""
     if is_regressor(model):
         return [model.predict(X)]
     return [model.decision_function(X), model.predict_proba(X), np.searchsorted(model.classes_, model.predict(X))]

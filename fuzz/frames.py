@@ -1,4 +1,4 @@
-"""Data frames of all libraries, with columns of all types."""
+"""Makes data frames of all libraries, with columns of all types."""
 
 import datetime
 from collections.abc import Callable
@@ -37,7 +37,7 @@ WIDE = [0, 1, 2**64, -(2**100)]
 
 
 def draw_names(rng: Rng, n_columns: int) -> list[Any]:
-    """Draw names of columns: mostly fine ones, the same in all frames."""
+    """Draw names of columns: usually valid ones, the same in all frames."""
     names: list[Any] = [f"f{column}" for column in range(n_columns)]
     if chance(rng, 0.85) or not n_columns:
         return names
@@ -56,7 +56,7 @@ def draw_names(rng: Rng, n_columns: int) -> list[Any]:
 
 
 def with_gaps(rng: Rng, values: list[Any]) -> list[Any]:
-    """Take some of the values away."""
+    """Replace some values by None."""
     if chance(rng, 0.5):
         return values
     return [None if is_gone else value for value, is_gone in zip(values, rng.random(len(values)) < 0.2, strict=True)]
@@ -71,7 +71,7 @@ def draw_numeric(rng: Rng, size: int) -> Any:
 
 
 def draw_pandas_column(rng: Rng, size: int, odd: float) -> Any:
-    """Draw a column as pandas has it; with a chance, one that is mostly refused."""
+    """Draw a column of pandas; with probability ``odd``, one of a type that is usually refused."""
     kind = int(rng.integers(13, 18) if chance(rng, odd) else rng.integers(13))
     if kind < 6:
         return pd.Series(draw_numeric(rng, size))
@@ -129,7 +129,7 @@ def _draw_category(rng: Rng, size: int) -> Any:
 
 
 def make_pandas(rng: Rng, n_rows: int, n_columns: int) -> Any:
-    """Make a frame of pandas: of one array, or of columns of any types."""
+    """Make a frame of pandas: from one array, or from columns of any types."""
     names = draw_names(rng, n_columns)
     if chance(rng, 0.4):
         frame = pd.DataFrame(convert(draw_numbers(rng, (n_rows, n_columns)), pick(rng, NUMBERS)))
@@ -151,7 +151,7 @@ def make_pandas(rng: Rng, n_rows: int, n_columns: int) -> Any:
 
 
 def draw_polars_column(rng: Rng, size: int, odd: float) -> pl.Series:
-    """Draw a column as polars has it; with a chance, one that is mostly refused."""
+    """Draw a column of polars; with probability ``odd``, one of a type that is usually refused."""
     if chance(rng, 0.3):
         return pl.Series(draw_numeric(rng, size))
     words = with_gaps(rng, pick_some(rng, TEXT, size))
@@ -195,7 +195,7 @@ def make_polars(rng: Rng, n_rows: int, n_columns: int) -> Any:
 
 
 def draw_arrow_column(rng: Rng, size: int, odd: float) -> Any:
-    """Draw a column as pyarrow has it; with a chance, one that is mostly refused."""
+    """Draw a column of pyarrow; with probability ``odd``, one of a type that is usually refused."""
     if chance(rng, 0.3):
         return pa.array(draw_numeric(rng, size))
     words = with_gaps(rng, pick_some(rng, TEXT, size))
@@ -228,7 +228,7 @@ def draw_arrow_column(rng: Rng, size: int, odd: float) -> Any:
 
 
 def make_arrow(rng: Rng, n_rows: int, n_columns: int) -> Any:
-    """Make a table of pyarrow, in one piece or more, or a batch."""
+    """Make a table of pyarrow, in one chunk or more, or a batch."""
     names = [f"f{column}" for column in range(n_columns)]
     if chance(rng, 0.05) and n_columns:
         names[-1] = pick(rng, [names[0], "", "\0"])
@@ -241,6 +241,6 @@ def make_arrow(rng: Rng, n_rows: int, n_columns: int) -> Any:
     if kind == 1:
         return pa.concat_tables([table.slice(0, n_rows // 2), table.slice(n_rows // 2)])
     if kind == 2:
-        is_sound = len(set(names)) == n_columns  # else narwhals has none of it
+        is_sound = len(set(names)) == n_columns  # else narwhals refuses it
         return pick(rng, [table.column(0) if n_columns else table, nw.from_native(table) if is_sound else table])
     return table

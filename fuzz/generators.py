@@ -1,4 +1,4 @@
-"""Values, arrays, sparse matrices and worse things that somebody might pass as a table."""
+"""Makes values, arrays, sparse matrices and other objects that somebody might pass as a table."""
 
 import datetime
 import tempfile
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 Rng = np.random.Generator
-#: Makes a table of some rows and columns, or something that claims to be one.
+#: Makes a table of some rows and columns, or an object that looks like one.
 Maker = Callable[[Rng, int, int], Any]
 
 NUMBERS = "?bhilqBHILQefdg"
@@ -23,7 +23,7 @@ WORDS = ["a", "b", "", "nan", "1", "1.5", "é", "\0", "\ud800", "x" * 300, "0", 
 
 
 class LieError(Exception):
-    """Raised by things that are not what they seem; it may pass through, since whoever passes them asked for it."""
+    """Raised by objects that are made to fail; mpboost may let it pass."""
 
 
 def pick(rng: Rng, options: Sequence[Any]) -> Any:
@@ -32,12 +32,12 @@ def pick(rng: Rng, options: Sequence[Any]) -> Any:
 
 
 def chance(rng: Rng, share: float) -> bool:
-    """Draw whether something happens."""
+    """Return True with this probability."""
     return bool(rng.random() < share)
 
 
 def pick_some(rng: Rng, options: Sequence[Any], size: int) -> list[Any]:
-    """Draw some of a few options again and again, so that values repeat."""
+    """Draw ``size`` values from a few options, so that values repeat."""
     few = [pick(rng, options) for _ in range(int(rng.integers(1, 6)))]
     return [few[index] for index in rng.integers(len(few), size=size)]
 
@@ -46,7 +46,7 @@ def pick_some(rng: Rng, options: Sequence[Any], size: int) -> list[Any]:
 
 
 def draw_numbers(rng: Rng, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Draw numbers of one of many kinds, among them strange ones at times."""
+    """Draw numbers of one of many kinds, sometimes with special values."""
     kind = int(rng.integers(8))
     if kind < 3:
         numbers = rng.normal(size=shape)
@@ -64,13 +64,13 @@ def draw_numbers(rng: Rng, shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def convert(numbers: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Make another type of numbers, come of them what may."""
+    """Convert numbers to another type; overflows are ignored."""
     with np.errstate(all="ignore"):
         return numbers.astype(dtype)
 
 
 def draw_objects(rng: Rng, size: int) -> list[Any]:
-    """Draw any objects of Python: mostly of one or two kinds."""
+    """Draw Python objects of one or two kinds."""
     kinds: list[list[Any]] = [
         [0, 1, 2, 3],
         [0.5, 1.5, -2.0],
@@ -127,12 +127,12 @@ class Liar:
 
 
 def make_array(rng: Rng, n_rows: int, n_columns: int) -> NDArray[Any]:
-    """Make an array of numbers, in any layout."""
+    """Make an array of numbers, in any memory layout."""
     return lay_out(rng, convert(draw_numbers(rng, (n_rows, n_columns)), pick(rng, NUMBERS)))
 
 
 def make_floats(rng: Rng, n_rows: int, n_columns: int) -> NDArray[Any]:
-    """Make an array of numbers with nothing strange about it."""
+    """Make a plain array of numbers."""
     return rng.normal(size=(n_rows, n_columns)).round(1).astype(pick(rng, "fd"))
 
 
@@ -144,7 +144,7 @@ def make_huge_integers(rng: Rng, n_rows: int, n_columns: int) -> NDArray[Any]:
 
 
 def make_other_array(rng: Rng, n_rows: int, n_columns: int) -> NDArray[Any]:
-    """Make an array of something else than real numbers."""
+    """Make an array of values that are not real numbers."""
     shape = n_rows, n_columns
     dtype = pick(rng, ["F", "D", "G", "M8[ns]", "M8[D]", "m8[s]", "m8", "S3", "U3", "V4", "T", "record", "subarray"])
     if dtype == "record":
@@ -173,7 +173,7 @@ def make_objects(rng: Rng, n_rows: int, n_columns: int) -> NDArray[Any]:
 
 
 def lay_out(rng: Rng, array: NDArray[Any]) -> NDArray[Any]:
-    """Put an array into memory in another way, or pack it into another class."""
+    """Change the memory layout of an array, or convert it to another class."""
     kind = int(rng.integers(14))
     if kind == 0:
         return np.asfortranarray(array)
@@ -219,12 +219,12 @@ FORMATS = ["csr", "csc", "csr", "csc", "coo", "bsr", "dia", "dok", "lil"]
 
 
 def make_sparse(rng: Rng, n_rows: int, n_columns: int) -> Any:
-    """Make a sparse matrix or array of any format, whole or damaged."""
+    """Make a sparse matrix or array of any format, valid or damaged."""
     numbers = draw_numbers(rng, (n_rows, n_columns))
     numbers[rng.random(numbers.shape) < rng.random()] = 0
     make = pick(rng, [sparse.coo_array, sparse.coo_matrix])
     matrix = make(convert(numbers, pick(rng, "?bhilqBHILQfdgFD")))
-    if chance(rng, 0.3):  # the same place twice, in no order, zeros too
+    if chance(rng, 0.3):  # duplicate cells, unsorted, with zeros
         order = rng.integers(max(matrix.nnz, 1), size=2 * matrix.nnz)
         matrix = make((matrix.data[order] * 0, (matrix.row[order], matrix.col[order])), shape=matrix.shape)
     matrix = matrix.asformat(pick(rng, FORMATS))
@@ -238,7 +238,7 @@ def make_sparse(rng: Rng, n_rows: int, n_columns: int) -> Any:
 
 
 def damage(rng: Rng, matrix: Any) -> None:
-    """Write something wrong into the parts of a sparse matrix."""
+    """Write wrong values into the arrays of a sparse matrix."""
     wrong = pick(rng, [-1, 10**6, 2**31 - 1, -(2**31), 1, 0, matrix.shape[0], matrix.shape[1]])
     parts = {
         "csr": ["indptr", "indices", "data"],
@@ -276,11 +276,11 @@ def _damage_lists(rng: Rng, matrix: Any, wrong: int) -> None:
             matrix.rows[row][0] = wrong
 
 
-# Lists, and what is no table at all.
+# Lists, and objects that are not tables.
 
 
 def make_lists(rng: Rng, n_rows: int, n_columns: int) -> Any:
-    """Make lists of lists, or of tuples, arrays and so on; ragged at times."""
+    """Make lists of lists, of tuples, of arrays and so on; sometimes rows differ in length."""
     rows = draw_numbers(rng, (n_rows, n_columns)).tolist()
     if has_objects := chance(rng, 0.2):
         rows = [list(row) for row in np.atleast_2d(make_objects(rng, n_rows, n_columns))]
@@ -299,7 +299,7 @@ def make_lists(rng: Rng, n_rows: int, n_columns: int) -> Any:
 
 
 class Pretender:
-    """Something that offers to be an array, and fails or lies."""
+    """An object that looks like an array, and fails or returns something else."""
 
     shape = (10, 3)
     dtype = np.dtype("f8")
@@ -318,14 +318,14 @@ class Pretender:
 
 
 class Silent:
-    """Something that fails at the first look."""
+    """An object that fails when any attribute is read."""
 
     def __getattr__(self, name: str) -> Any:
         raise LieError(name)
 
 
 def make_nonsense(rng: Rng, n_rows: int, n_columns: int) -> Any:
-    """Make something that is no table, or hardly."""
+    """Make an object that is not a table, or an unusual one."""
     endless: list[Any] = []
     endless.append(endless)
     deep: Any = 1.0

@@ -1,7 +1,7 @@
-"""Generated input to fit and predict: ``python -m fuzz.inputs --count 100000 --seed 0``.
+"""Tests fit and predict with generated input: ``python -m fuzz.inputs --count 100000 --seed 0``.
 
-A case is a number, which the input is made from. It must be fitted, with predictions that are as they should be, or be
-refused by a ValueError, a TypeError or a NotFittedError that leaves the estimator as it was. ``--replay 7`` shows one.
+The input of a case is made from its number. The estimator must either be fitted and give consistent predictions, or
+raise a ValueError, a TypeError or a NotFittedError and stay as it was. ``--replay 7`` shows case 7.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from mpboost import MPBoostClassifier, MPBoostRegressor
 ALLOWED = (ValueError, TypeError, NotFittedError, LieError)
 PACKAGE = os.path.dirname(mpboost.__file__)
 
-#: Makers of tables; those of most kinds come more often.
+#: Makers of tables; makers of many kinds of tables are listed more than once.
 MAKERS: list[Maker] = [
     generators.make_floats,
     generators.make_floats,
@@ -49,7 +49,7 @@ MAKERS: list[Maker] = [
 
 @dataclass
 class Case:
-    """What is passed to an estimator."""
+    """The arguments of an estimator."""
 
     estimator: type[Any]
     params: dict[str, Any]
@@ -63,7 +63,7 @@ class Case:
 
 
 class DefectError(Exception):
-    """Something that must not happen has happened."""
+    """Raised when a check fails."""
 
 
 def make_case(number: int) -> Case:
@@ -82,7 +82,7 @@ def _draw_case(rng: Rng) -> Case:
         n_columns = pick(rng, [0, 1, 70])
     make = pick(rng, MAKERS)
     make_other = pick(rng, [make, make, pick(rng, MAKERS)])
-    # One thing at a time is wild, at most two: a second one would rarely be reached.
+    # One argument at a time is wild, at most two: the first error hides the others.
     wild = pick(rng, ["X", "X", "X", "y", "params"])
     is_regressor = chance(rng, 0.3)
     draw_target = arguments.draw_values if is_regressor else arguments.draw_labels
@@ -116,9 +116,9 @@ def _draw_validation(rng: Rng, make: Maker, n_columns: int, draw_target: Any) ->
 
 
 def run_case(number: int) -> tuple[str, str]:
-    """Run a case; tell how it ended."""
+    """Run a case; return how it ended."""
     case = make_case(number)
-    np.random.seed(number % 2**32)  # noqa: NPY002 - what random_state=None means
+    np.random.seed(number % 2**32)  # noqa: NPY002 - random_state=None uses it
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -161,7 +161,7 @@ def _run(case: Case) -> str:
 
 
 def _locate(error: Exception) -> str:
-    """Tell what was raised, and where: in our files, and at the end."""
+    """Describe an error, and where it was raised: the lines of our files, and the last one."""
     stack = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in stack if frame.filename.startswith(PACKAGE)]
     places = [f"{os.path.basename(frame.filename)}:{frame.lineno}" for frame in (*ours, stack[-1])]
@@ -175,7 +175,7 @@ def _check_same_state(before: dict[str, Any], after: dict[str, Any]) -> None:
 
 
 def _mark(case: Case) -> list[bytes]:
-    """Copy the bytes of the input, where it has some."""
+    """Copy the bytes of the input arrays."""
     tables = case.X, case.y, case.sample_weight, *case.validation.values()
     parts = [
         [table.data, table.indices, table.indptr]
@@ -197,7 +197,7 @@ def _check_same_input(marks: list[bytes], case: Case) -> None:
 
 
 def _is_stable(X: Any) -> bool:
-    """Tell whether a table is the same each time it is looked at."""
+    """Check whether a table is the same each time it is read."""
     return not hasattr(X, "__next__") and not isinstance(X, generators.Pretender | generators.Silent)
 
 
@@ -219,7 +219,7 @@ def _check_fitted(model: Any) -> None:
 
 
 def check_predictions(model: Any, X: Any, n_rows: int | None = None) -> None:
-    """Predict in all ways and compare; for so many rows if that is known."""
+    """Call all prediction methods and compare their results; ``n_rows`` is the expected number of rows."""
     predictions = model.predict(X)
     n_rows = len(predictions) if n_rows is None else n_rows
     if isinstance(model, MPBoostClassifier):
@@ -228,7 +228,7 @@ def check_predictions(model: Any, X: Any, n_rows: int | None = None) -> None:
         raise DefectError(f"predictions {predictions} for {n_rows} rows")
     *_, last = model.staged_predict(X)
     if not np.array_equal(last, predictions):
-        raise DefectError("the last stage is not the model")
+        raise DefectError("the last stage differs from the model")
 
 
 def _check_classes(model: MPBoostClassifier, X: Any, labels: Any, n_rows: int) -> None:
@@ -247,7 +247,7 @@ def _check_classes(model: MPBoostClassifier, X: Any, labels: Any, n_rows: int) -
         raise DefectError(f"labels {labels} for decisions {decisions} and shares {shares}")
     *_, last = model.staged_decision_function(X)
     if last.tobytes() != decisions.tobytes():
-        raise DefectError("the last stage is not the model")
+        raise DefectError("the last stage differs from the model")
 
 
 def _try_predictions(model: Any, X: Any) -> None:
@@ -265,7 +265,7 @@ def _try_predictions(model: Any, X: Any) -> None:
 def _check_pickle(model: Any, case: Case) -> None:
     try:
         data = pickle.dumps(model)
-    except (pickle.PicklingError, TypeError, AttributeError):  # because of a parameter, such as a callback
+    except (pickle.PicklingError, TypeError, AttributeError):  # a parameter, such as a callback, cannot be pickled
         return
     again = pickle.loads(data)
     X = np.random.default_rng(0).normal(size=(20, model.n_features_in_))
@@ -275,7 +275,7 @@ def _check_pickle(model: Any, case: Case) -> None:
         return
     method = "decision_function" if isinstance(model, MPBoostClassifier) else "predict"
     if getattr(again, method)(X).tobytes() != getattr(model, method)(X).tobytes():
-        raise DefectError("a pickled model predicts otherwise")
+        raise DefectError("a pickled model predicts something else")
 
 
 def _expect(kind: type[Exception], call: Any) -> None:
@@ -287,7 +287,7 @@ def _expect(kind: type[Exception], call: Any) -> None:
 
 
 def replay(number: int) -> int:
-    """Show the input of a case, run it, and say how it ended."""
+    """Print the input of a case, run it, and print how it ended."""
     case = make_case(number)
     for field in fields(case):
         value = getattr(case, field.name)

@@ -1,4 +1,4 @@
-"""Changes of a model file: of its bytes, of its header, of its arrays."""
+"""Random changes of a model file: of its bytes, its header and its arrays."""
 
 import json
 import math
@@ -52,7 +52,7 @@ OTHERS: list[Any] = [
 
 
 class Raw(str):
-    """JSON text that stands for itself."""
+    """JSON text that is written without quotes."""
 
 
 TEXTS = [
@@ -62,12 +62,12 @@ TEXTS = [
 
 
 class Pairs(list[tuple[str, Any]]):
-    """A JSON object that may have a key twice."""
+    """A JSON object that may contain a key twice."""
 
 
 @dataclass
 class Document:
-    """A file in its parts."""
+    """The parts of a model file."""
 
     header: Pairs
     blobs: list[bytearray]
@@ -79,13 +79,15 @@ class Document:
 
 
 def mutate(data: bytes, rng: Rng) -> tuple[list[str], bytes]:
-    """Change a file in a few ways; mostly its sizes and checksum are right afterwards, so that more is read of it."""
+    """Change a file in a few ways; usually correct its sizes and checksum, so that more of it is read."""
     names = []
     if rng.random() < 0.75:
         document = parse(data)
         for _ in range(rng.integers(1, 4)):
             change = pick(rng, STRUCTURED)
-            with suppress(LookupError, StopIteration, TypeError, ValueError):  # what another one left may not fit
+            with suppress(
+                LookupError, StopIteration, TypeError, ValueError
+            ):  # an earlier change may have left nothing to change
                 change(document, rng)
             names.append(change.__name__)
         data = assemble(document)
@@ -97,13 +99,13 @@ def mutate(data: bytes, rng: Rng) -> tuple[list[str], bytes]:
             data = mend(data)
             names.append("mend")
     elif rng.random() < 0.05:
-        data = change_bytes(bytearray(data), rng)  # of a file that was put right
+        data = change_bytes(bytearray(data), rng)  # without correcting the checksum
         names.append("change_bytes")
     return names, bytes(data)
 
 
 def parse(data: bytes) -> Document:
-    """Take a valid file apart."""
+    """Split a valid file into its parts."""
     _, _, header_size, _ = PROLOGUE.unpack_from(data)
     position = PROLOGUE.size + header_size
     document = Document(json.loads(data[PROLOGUE.size : position], object_pairs_hook=Pairs), [])
@@ -115,7 +117,7 @@ def parse(data: bytes) -> Document:
 
 
 def assemble(document: Document) -> bytes:
-    """Put a file together whose sizes and checksum are right, whatever its header says."""
+    """Write a file with right sizes and checksum, whatever its header says."""
     data = bytearray(PROLOGUE.size) + dump(document.header).encode("utf-8", "surrogatepass")
     header_size = len(data) - PROLOGUE.size
     for blob in document.blobs:
@@ -125,7 +127,7 @@ def assemble(document: Document) -> bytes:
 
 
 def mend(data: bytes) -> bytes:
-    """Put the size of a file and its checksum right."""
+    """Correct the size and the checksum of a file."""
     if len(data) < PROLOGUE.size + CHECKSUM.size:
         return data
     content = bytearray(data[: -CHECKSUM.size])
@@ -135,7 +137,7 @@ def mend(data: bytes) -> bytes:
 
 
 def dump(node: Any) -> str:
-    """Write JSON, keys that occur twice included."""
+    """Write JSON, with keys that occur twice."""
     if isinstance(node, Raw):
         return node
     if isinstance(node, Pairs):
@@ -146,12 +148,12 @@ def dump(node: Any) -> str:
 
 
 def pick(rng: Rng, options: list[Any]) -> Any:
-    """Pick one of a list."""
+    """Draw one of a list."""
     return options[rng.integers(len(options))]
 
 
-def find_stretch(data: bytearray, rng: Rng) -> tuple[int, int]:
-    """Find a place, often in the first part of a file, and an end that is mostly near."""
+def draw_stretch(data: bytearray, rng: Rng) -> tuple[int, int]:
+    """Draw the begin and the end of a range of bytes; often near the start of the file, and usually short."""
     begin = int(rng.integers(len(data) if rng.random() < 0.5 else min(len(data), 2500)))
     return begin, min(len(data), begin + int(2 ** rng.uniform(0, 10)))
 
@@ -159,41 +161,41 @@ def find_stretch(data: bytearray, rng: Rng) -> tuple[int, int]:
 def change_bytes(data: bytearray, rng: Rng) -> bytearray:
     """Change a few bytes or bits."""
     for _ in range(rng.integers(1, 9)):
-        place, _ = find_stretch(data, rng)
+        place, _ = draw_stretch(data, rng)
         data[place] = data[place] ^ (1 << rng.integers(8)) if rng.random() < 0.5 else rng.integers(256)
     return data
 
 
 def fill_stretch(data: bytearray, rng: Rng) -> bytearray:
-    """Overwrite a stretch by one byte."""
-    begin, end = find_stretch(data, rng)
+    """Overwrite a range by one value."""
+    begin, end = draw_stretch(data, rng)
     data[begin:end] = bytes([pick(rng, [0, 1, 0x7F, 0x80, 0xFF, 0x22, 0x5B])]) * (end - begin)
     return data
 
 
 def remove_stretch(data: bytearray, rng: Rng) -> bytearray:
-    """Remove a stretch."""
-    begin, end = find_stretch(data, rng)
+    """Remove a range."""
+    begin, end = draw_stretch(data, rng)
     del data[begin:end]
     return data
 
 
 def insert_stretch(data: bytearray, rng: Rng) -> bytearray:
-    """Insert a stretch: noise, or one of the file itself."""
-    begin, end = find_stretch(data, rng)
+    """Insert random bytes or a copy of a range."""
+    begin, end = draw_stretch(data, rng)
     piece = rng.bytes(end - begin) if rng.random() < 0.5 else bytes(data[begin:end])
-    place, _ = find_stretch(data, rng)
+    place, _ = draw_stretch(data, rng)
     data[place:place] = piece
     return data
 
 
 def truncate(data: bytearray, rng: Rng) -> bytearray:
-    """Cut the end off."""
-    return data[: find_stretch(data, rng)[0]]
+    """Remove the end of the file."""
+    return data[: draw_stretch(data, rng)[0]]
 
 
 def change_prologue(data: bytearray, rng: Rng) -> bytearray:
-    """Lie about the schema or a size."""
+    """Write a wrong schema or a wrong size."""
     fields = list(PROLOGUE.unpack_from(data)) if len(data) >= PROLOGUE.size else [MAGIC, SCHEMA, 0, 0]
     place = int(rng.integers(1, 4))
     fields[place] = pick(rng, [0, 1, 2, len(data), fields[place] + 1, max(fields[place], 1) - 1, 2**31, 2**32 - 1])
@@ -206,17 +208,17 @@ BYTEWISE: list[Callable[[bytearray, Rng], bytearray]] = [
 ]  # fmt: skip
 
 
-def find_containers(node: Any) -> list[Any]:
-    """Find all objects and lists of a header that have entries."""
+def list_containers(node: Any) -> list[Any]:
+    """List all objects and lists of a header that are not empty."""
     if not isinstance(node, list) or not node:
         return []
     children = [value for _, value in node] if isinstance(node, Pairs) else node
-    return [node, *(found for child in children for found in find_containers(child))]
+    return [node, *(found for child in children for found in list_containers(child))]
 
 
 def change_value(document: Document, rng: Rng) -> None:
     """Change a value of the header."""
-    node = pick(rng, find_containers(document.header))
+    node = pick(rng, list_containers(document.header))
     place = rng.integers(len(node))
     old = node[place][1] if isinstance(node, Pairs) else node[place]
     new = pick(rng, pick(rng, [NUMBERS, NUMBERS, OTHERS, TEXTS]))
@@ -231,7 +233,7 @@ def change_value(document: Document, rng: Rng) -> None:
 
 def change_keys(document: Document, rng: Rng) -> None:
     """Remove, repeat, rename, add or move keys."""
-    pairs = pick(rng, [node for node in find_containers(document.header) if isinstance(node, Pairs)])
+    pairs = pick(rng, [node for node in list_containers(document.header) if isinstance(node, Pairs)])
     place, other = rng.integers(len(pairs), size=2)
     key, value = pairs[place]
     match rng.integers(5):
@@ -242,14 +244,14 @@ def change_keys(document: Document, rng: Rng) -> None:
         case 2:
             pairs[place] = (pick(rng, [key + "x", key[1:], pairs[other][0], "", "__class__", "ensemble.edges"]), value)
         case 3:
-            # No copies of a value here: of copies of copies even the file would take seconds to make.
+            # No copies of values: with copies of copies it would take seconds just to write the file.
             pairs.extend((f"{key}{i}", pick(rng, [0, [], "x"])) for i in range(pick(rng, [1, 100, 3000])))
         case 4:
             pairs[place], pairs[other] = pairs[other], pairs[place]
 
 
 def change_shape(document: Document, rng: Rng) -> None:
-    """Change the type or shape of an array, often so that its size stays as it was."""
+    """Change the type or shape of an array, often without changing its size in bytes."""
     table = document.table
     place = rng.integers(len(table))
     name, (dtype, *shape) = table[place]
@@ -274,7 +276,7 @@ def swap_arrays(document: Document, rng: Rng) -> None:
 
 
 def resize_array(document: Document, rng: Rng) -> None:
-    """Make an array longer or shorter, and say so."""
+    """Make an array longer or shorter, and correct its shape in the header."""
     table = document.table
     place = rng.integers(min(len(table), len(document.blobs)))
     name, (dtype, *shape) = table[place]
@@ -287,13 +289,13 @@ def resize_array(document: Document, rng: Rng) -> None:
 
 
 def change_entries(document: Document, rng: Rng) -> None:
-    """Change entries of an array, mostly one of the trees, to what hurts its type."""
+    """Change entries of an array, often one of the trees, to values that may cause errors."""
     table, blobs = document.table, document.blobs
     trees = [place for place, (name, _) in enumerate(table) if name.startswith("ensemble.")]
     place = pick(rng, trees if trees and rng.random() < 0.5 else range(len(table)))
     dtype = DTYPES.get(str(table[place][1][0]) if isinstance(table[place][1], list) else "", np.dtype(np.uint8))
     if table[place][0] == "ensemble.splits" and rng.random() < 0.8:
-        dtype = np.dtype("<i4")  # most of a split are indices
+        dtype = np.dtype("<i4")  # most fields of a split are indices
     blob = blobs[place]
     array = np.frombuffer(blob, dtype, len(blob) // dtype.itemsize)
     if array.size == 0:
@@ -315,7 +317,7 @@ def change_entries(document: Document, rng: Rng) -> None:
 
 
 def pick_entry(dtype: np.dtype[Any], size: int, rng: Rng) -> Any:
-    """Pick a value that hurts."""
+    """Draw a value that may cause errors."""
     if dtype.kind == "f":
         values = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, np.finfo(dtype).max, np.finfo(dtype).tiny, 0.5]
         return dtype.type(pick(rng, values))

@@ -1,7 +1,7 @@
-"""Runs many cases in long-lived child processes, and notices when one kills or hangs its process.
+"""Runs many cases in child processes, and detects cases that crash or hang their process.
 
-A case is a number, and a target a function ``(case) -> (kind, detail)`` that is found by its module path: it makes its
-input from the number alone, so that any case can be run again by itself.
+A case is a number. A target is a function ``(case) -> (kind, detail)``, imported by its module path. It makes its input
+from the number alone, so that any case can be run again.
 """
 
 import argparse
@@ -18,22 +18,22 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
-#: Address space that a child may take beyond what it has at the start; libraries reserve more of it than they use.
+#: Address space that a child may use beyond that at its start; libraries reserve more than they use.
 EXTRA_MEMORY = 4 << 30
-#: Seconds after which a case is taken to hang, and its process is ended.
+#: Seconds after which a case counts as hanging, and its process is ended.
 PATIENCE = 20.0
-#: Seconds that a process has to start.
+#: Seconds that a process may take to start.
 START_PATIENCE = 100.0
-#: Seconds that a process has to tidy up.
+#: Seconds that a process may take to end.
 GRACE = 3.0
-#: Kinds of outcome that mean a defect, whatever the target.
+#: Outcomes that are a defect, for every target.
 FAILURES = ("error", "signal", "hang", "slow", "memory")
-#: Failures after which a run ends: more of them tell nothing new.
+#: Failures after which a run ends.
 MAX_FAILURES = 20
 
 
 class Outcome(NamedTuple):
-    """What became of a case."""
+    """The result of a case."""
 
     case: int
     kind: str
@@ -42,10 +42,9 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Measured:
-    """A call: its result or what it raised, its seconds, and the bytes of memory that it took at its peak.
+    """A measured call: its result or error, its seconds, and its peak memory in bytes.
 
-    Seconds are those of the processor, so that a busy machine makes nothing slow; to wait is to hang, which the parent
-    sees.
+    Seconds are processor time, so that a busy machine does not count. The parent process detects a call that waits.
     """
 
     result: Any = None
@@ -55,7 +54,7 @@ class Measured:
 
 
 def measure(call: Callable[[], Any]) -> Measured:
-    """Call a function; time it and trace its memory. Exceptions are part of the answer."""
+    """Call a function; measure its time and memory. An exception is part of the result."""
     measured = Measured()
     tracemalloc.start()
     start = time.process_time()
@@ -70,7 +69,7 @@ def measure(call: Callable[[], Any]) -> Measured:
 
 
 def run_cases(target: str, cases: Iterable[int], n_workers: int = 2) -> Iterator[Outcome]:
-    """Run a target, "module:function", for each case; yield what became of them as they end."""
+    """Run a target, "module:function", for each case; yield outcomes in the order in which cases end."""
     queue = iter(cases)
     workers: list[Worker] = []
     try:
@@ -111,14 +110,14 @@ class Worker:
         self.deadline += START_PATIENCE
 
     def send(self, case: int | None) -> None:
-        """Give it a case; None is the end."""
+        """Send a case to the process; None ends it."""
         self.case = case
         self.deadline = time.monotonic() + PATIENCE
-        with suppress(BrokenPipeError):  # it died meanwhile, which shows when its answer is collected
+        with suppress(BrokenPipeError):  # it died; ``collect`` reports that
             self.connection.send(case)
 
     def collect(self, is_readable: bool) -> Outcome | None:
-        """Tell what became of its case; None if it is still at work."""
+        """Return the outcome of the case, or None if it is still running."""
         if is_readable:
             try:
                 answer = self.connection.recv()
@@ -127,13 +126,13 @@ class Worker:
                 return Outcome(self.case, "signal", f"the process ended with {self.process.exitcode}")
             if answer is not None:
                 return Outcome(self.case, *answer)
-            self.deadline = time.monotonic() + PATIENCE  # it has started, and begins with its case
+            self.deadline = time.monotonic() + PATIENCE  # the process has started: the time of its case begins
         if time.monotonic() > self.deadline:
             return Outcome(self.case, "hang", f"no answer for {PATIENCE} s")
         return None
 
     def close(self) -> None:
-        """End the process, by force if it does not end by itself."""
+        """End the process; kill it if it does not end by itself."""
         self.send(None)
         self.process.join(GRACE)
         self.process.kill()
@@ -146,7 +145,7 @@ def _serve(target: str, connection: Connection) -> None:
     function = getattr(importlib.import_module(module), name)
     _limit_memory()
     connection.send(None)
-    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent has gone
+    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent has ended
         while (case := connection.recv()) is not None:
             try:
                 outcome = function(case)
@@ -160,15 +159,15 @@ def _limit_memory() -> None:
         with open("/proc/self/statm") as status:
             used = int(status.read().split()[0]) * resource.getpagesize()
     except FileNotFoundError:
-        return  # not Linux: do without
+        return  # not Linux: no limit
     resource.setrlimit(resource.RLIMIT_AS, (used + EXTRA_MEMORY, used + EXTRA_MEMORY))
 
 
 def run_command(target: str, description: str) -> int:
-    """Run the cases that the command line asks for; print their counts and the failures; return the exit status."""
+    """Run cases as the command line says; print their counts and the failures; return the exit status."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--count", type=int, default=100_000, help="number of cases")
-    parser.add_argument("--seed", type=int, default=0, help="the first case; the others follow it")
+    parser.add_argument("--seed", type=int, default=0, help="number of the first case; the next ones follow")
     parser.add_argument("--workers", type=int, default=2, help="number of processes")
     arguments = parser.parse_args()
     start = time.perf_counter()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DEMO = Path(__file__).resolve().parent.parent / "examples" / "demo.py"
 
 image = pytest.importorskip("matplotlib.image", reason="the demo draws with matplotlib")

@@ -46,7 +46,7 @@ def test_write_whole_keeps_a_link_and_the_mode_of_an_old_file(path):
 
 def test_write_whole_replaces_nothing_unless_asked_to(path):
     path.write_text("old")
-    with pytest.raises(FileExistsError, match=r"file\.txt is there already: force=True"):
+    with pytest.raises(FileExistsError, match=r"file\.txt already exists; force=True"):
         write(path, force=False)
     assert path.read_text() == "old"
 

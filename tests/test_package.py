@@ -64,10 +64,12 @@ def test_distribution_has_the_extras_that_messages_and_the_readme_name():
     assert named <= set(importlib.metadata.metadata("mpboost").get_all("Provides-Extra"))
 
 
+@pytest.mark.slow
 def test_import_does_not_load_matplotlib():
     assert run_script("import sys, mpboost; print('matplotlib' in sys.modules)") == "False\n"
 
 
+@pytest.mark.slow
 def test_import_and_fit_need_no_optional_package():
     # Hidden rather than looked for among the loaded modules: scikit-learn itself loads some of them where it can.
     output = run_script("""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data.made_up import make_table
-from benchmarks.data.problem import Problem
+from benchmarks.data.split_set import SplitSet
 
 #: Seconds, and a score if there is one.
 Measured = tuple[float, float | None]
@@ -32,28 +32,28 @@ def fit_paper(seed: int) -> Measured:
     from mpboost import PAPER, MPBoostClassifier
 
     sizes = {"max_samples": 300, "max_features": 30, "n_estimators": 300, "stopping": None}
-    return _time_fit(MPBoostClassifier(**PAPER | sizes, random_state=seed), _make_problem(3000, 1000))
+    return _time_fit(MPBoostClassifier(**PAPER | sizes, random_state=seed), _make_split_set(3000, 1000))
 
 
 def fit_classifier(seed: int) -> Measured:
     """Fit the default classifier."""
     from mpboost import MPBoostClassifier
 
-    return _time_fit(MPBoostClassifier(random_state=seed), _make_problem(10_000, 20))
+    return _time_fit(MPBoostClassifier(random_state=seed), _make_split_set(10_000, 20))
 
 
 def fit_regressor(seed: int) -> Measured:
     """Fit the default regressor."""
     from mpboost import MPBoostRegressor
 
-    return _time_fit(MPBoostRegressor(random_state=seed), _make_problem(1000, 20, _make_numbers))
+    return _time_fit(MPBoostRegressor(random_state=seed), _make_split_set(1000, 20, _make_numbers))
 
 
 def fit_gradient(seed: int) -> Measured:
     """Fit gradient boosting with its defaults."""
     from mpboost import MPGradientBoostingClassifier
 
-    return _time_fit(MPGradientBoostingClassifier(random_state=seed), _make_problem(10_000, 20))
+    return _time_fit(MPGradientBoostingClassifier(random_state=seed), _make_split_set(10_000, 20))
 
 
 def fit_many_classes(seed: int) -> Measured:
@@ -61,7 +61,7 @@ def fit_many_classes(seed: int) -> Measured:
     from mpboost import MPBoostClassifier
 
     model = MPBoostClassifier(n_estimators=200, stopping=None, random_state=seed)
-    return _time_fit(model, _make_problem(5000, 20, _make_classes))
+    return _time_fit(model, _make_split_set(5000, 20, _make_classes))
 
 
 def predict(seed: int) -> Measured:
@@ -115,17 +115,17 @@ def _time_call(call: Callable[[], Any]) -> tuple[Any, float]:
     return result, time.process_time() - start
 
 
-def _time_fit(model: Any, problem: Problem) -> Measured:
-    _, seconds = _time_call(lambda: model.fit(problem.X_train, problem.y_train))
-    return seconds, 100.0 * float(model.score(problem.X_test, problem.y_test))
+def _time_fit(model: Any, split_set: SplitSet) -> Measured:
+    _, seconds = _time_call(lambda: model.fit(split_set.X_train, split_set.y_train))
+    return seconds, 100.0 * float(model.score(split_set.X_test, split_set.y_test))
 
 
 @functools.cache
-def _make_problem(n_rows: int, n_columns: int, make_labels: Callable[..., Any] | None = None) -> Problem:
+def _make_split_set(n_rows: int, n_columns: int, make_labels: Callable[..., Any] | None = None) -> SplitSet:
     """Make up a table, and fresh rows to be judged by; its own labels may be replaced."""
     X, y = make_table(n_rows + N_TEST, n_columns)
     y = y if make_labels is None else make_labels(X, np.random.default_rng(1))
-    return Problem("made up", X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
+    return SplitSet("made up", X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:])
 
 
 def _make_numbers(X: Any, rng: np.random.Generator) -> Any:
@@ -141,8 +141,8 @@ def _make_classes(X: Any, rng: np.random.Generator) -> Any:
 def _fit_once() -> Any:
     from mpboost import MPBoostClassifier
 
-    problem = _make_problem(10_000, 20)
-    return MPBoostClassifier(n_estimators=200, stopping=None, random_state=0).fit(problem.X_train, problem.y_train)
+    split_set = _make_split_set(10_000, 20)
+    return MPBoostClassifier(n_estimators=200, stopping=None, random_state=0).fit(split_set.X_train, split_set.y_train)
 
 
 if __name__ == "__main__":

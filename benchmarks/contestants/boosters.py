@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from benchmarks.contestants.clock import StageClock
 from benchmarks.contestants.contestant import Entry, Grid, Labels, Plan, Settings, WatchedContestant
 from benchmarks.contestants.ensembles import fill_depth, list_boosters
-from benchmarks.data.problem import Problem
+from benchmarks.data.split_set import SplitSet
 
 
 class _Booster(WatchedContestant):
@@ -28,10 +28,10 @@ class LightGBM(_Booster):
     module, classifier, regressor = "lightgbm", "LGBMClassifier", "LGBMRegressor"
     always = MappingProxyType({"verbosity": -1})
 
-    def enter(self, problem: Problem, plan: Plan, **parameters: Any) -> Entry:
-        model = self.make(plan, is_regression=problem.is_regression, **parameters)
-        told = {"categorical_feature": list(problem.categorical)} if problem.categorical else {}
-        return Entry(model, problem.X_train, problem.X_test, told)
+    def enter(self, split_set: SplitSet, plan: Plan, **parameters: Any) -> Entry:
+        model = self.make(plan, is_regression=split_set.is_regression, **parameters)
+        told = {"categorical_feature": list(split_set.categorical)} if split_set.categorical else {}
+        return Entry(model, split_set.X_train, split_set.X_test, told)
 
     def limit_leaves(self, n_leaves: int) -> dict[str, Any]:
         return {"num_leaves": n_leaves}
@@ -43,14 +43,14 @@ class LightGBM(_Booster):
         depth, rate = settings["depth"], settings["learning_rate"]
         return {"max_depth": depth or -1, "learning_rate": rate, **self.limit_leaves(fill_depth(depth))}
 
-    def watch(self, model: Any, problem: Problem, clock: StageClock) -> Any:
+    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
         from lightgbm.callback import EarlyStopException
 
         def look(environment: Any) -> None:
             if clock.tick(environment.iteration + 1):
                 raise EarlyStopException(environment.iteration, [])
 
-        return model.fit(problem.X_train, problem.y_train, callbacks=[look])
+        return model.fit(split_set.X_train, split_set.y_train, callbacks=[look])
 
     def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
         return model.predict(X, num_iteration=n_trees)
@@ -61,11 +61,11 @@ class XGBoost(_Booster):
 
     module, classifier, regressor = "xgboost", "XGBClassifier", "XGBRegressor"
 
-    def enter(self, problem: Problem, plan: Plan, **parameters: Any) -> Entry:
-        if not problem.categorical:
-            return super().enter(problem, plan, **parameters)
-        model = self.make(plan, is_regression=problem.is_regression, enable_categorical=True, **parameters)
-        return Entry(model, *_to_frames(problem))
+    def enter(self, split_set: SplitSet, plan: Plan, **parameters: Any) -> Entry:
+        if not split_set.categorical:
+            return super().enter(split_set, plan, **parameters)
+        model = self.make(plan, is_regression=split_set.is_regression, enable_categorical=True, **parameters)
+        return Entry(model, *_to_frames(split_set))
 
     def limit_leaves(self, n_leaves: int) -> dict[str, Any]:
         return {"max_leaves": n_leaves, "max_depth": 0, "grow_policy": "lossguide", "min_child_weight": 0}
@@ -73,14 +73,14 @@ class XGBoost(_Booster):
     def count_leaves(self, model: Any) -> int:
         return sum(tree.count("leaf=") for tree in model.get_booster().get_dump())
 
-    def watch(self, model: Any, problem: Problem, clock: StageClock) -> Any:
+    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
         from xgboost.callback import TrainingCallback
 
         class Look(TrainingCallback):
             def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
                 return clock.tick(epoch + 1)
 
-        return model.set_params(callbacks=[Look()]).fit(problem.X_train, problem.y_train)
+        return model.set_params(callbacks=[Look()]).fit(split_set.X_train, split_set.y_train)
 
     def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
         return model.predict(X, iteration_range=(0, n_trees))
@@ -93,37 +93,37 @@ class CatBoost(_Booster):
     plan_names = ("n_estimators", "random_seed", "thread_count")
     always = MappingProxyType({"verbose": 0, "allow_writing_files": False})
 
-    def enter(self, problem: Problem, plan: Plan, **parameters: Any) -> Entry:
-        if not problem.categorical:
-            return super().enter(problem, plan, **parameters)
-        categorical = list(problem.categorical)
-        frames = _to_frames(problem)
+    def enter(self, split_set: SplitSet, plan: Plan, **parameters: Any) -> Entry:
+        if not split_set.categorical:
+            return super().enter(split_set, plan, **parameters)
+        categorical = list(split_set.categorical)
+        frames = _to_frames(split_set)
         for frame in frames:
             for column in categorical:
                 frame[column] = frame[column].astype(object).fillna("missing").astype(str)
-        model = self.make(plan, is_regression=problem.is_regression, cat_features=categorical, **parameters)
+        model = self.make(plan, is_regression=split_set.is_regression, cat_features=categorical, **parameters)
         return Entry(model, *frames)
 
     def translate(self, settings: Settings) -> dict[str, Any]:
         return {"depth": settings["depth"], "learning_rate": settings["learning_rate"]}
 
-    def watch(self, model: Any, problem: Problem, clock: StageClock) -> Any:
+    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
         class Look:
             def after_iteration(self, info: Any) -> bool:
                 return not clock.tick(info.iteration)
 
-        return model.fit(problem.X_train, problem.y_train, callbacks=[Look()])
+        return model.fit(split_set.X_train, split_set.y_train, callbacks=[Look()])
 
     def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
         return model.predict(X, ntree_end=n_trees)
 
 
-def _to_frames(problem: Problem) -> tuple[Any, Any]:
+def _to_frames(split_set: SplitSet) -> tuple[Any, Any]:
     """Make data frames for learning and testing that know the same categories."""
     import pandas as pd
 
-    frame = pd.DataFrame(np.concatenate([problem.X_train, problem.X_test]))
-    for column in problem.categorical:
+    frame = pd.DataFrame(np.concatenate([split_set.X_train, split_set.X_test]))
+    for column in split_set.categorical:
         frame[column] = frame[column].astype("category").cat.rename_categories(int)
-    n_train = len(problem.X_train)
+    n_train = len(split_set.X_train)
     return frame[:n_train].copy(), frame[n_train:].copy()

@@ -1,4 +1,4 @@
-"""What an adapter of a library can do: make a model, take a problem, list a grid, and be watched while it grows."""
+"""What a contestant can do: make a model, take a data set, list a grid, and be watched while its model grows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.contestants.clock import StageClock
-from benchmarks.data.problem import Problem
+from benchmarks.data.split_set import SplitSet
 
 #: What a member of a grid is made of, by name: the same names for all contestants.
 Settings = dict[str, Any]
@@ -31,7 +31,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Entry:
-    """A model to fit, and the tables of a problem as it takes them."""
+    """A model to fit, and the tables of a split data set in the form that it takes."""
 
     model: Any
     X_train: Any
@@ -96,11 +96,11 @@ class Contestant:
         planned = {name: value for name, value in asked if name and value is not None}
         return estimator(**planned | {**self.always} | parameters)
 
-    def enter(self, problem: Problem, plan: Plan, **parameters: Any) -> Entry:
-        """Make an estimator for a problem, which is told which columns are categorical, and give it the tables."""
-        told = {"categorical_features": list(problem.categorical)} if problem.categorical else {}
-        model = self.make(plan, is_regression=problem.is_regression, **told | parameters)
-        return Entry(model, problem.X_train, problem.X_test)
+    def enter(self, split_set: SplitSet, plan: Plan, **parameters: Any) -> Entry:
+        """Make an estimator that is told which columns are categorical, and return it with the tables."""
+        told = {"categorical_features": list(split_set.categorical)} if split_set.categorical else {}
+        model = self.make(plan, is_regression=split_set.is_regression, **told | parameters)
+        return Entry(model, split_set.X_train, split_set.X_test)
 
     def limit_leaves(self, n_leaves: int) -> dict[str, Any]:
         """Give the parameters for trees of up to so many leaves, grown leaf by leaf; none if the library has none."""
@@ -130,7 +130,7 @@ class Contestant:
         """
         return X if self.takes_missing else np.nan_to_num(np.asarray(X, dtype=np.float32), nan=-999.0)
 
-    def climb(self, settings: Settings, problem: Problem, seed: int, clock: StageClock) -> Iterator[Stage]:
+    def climb(self, settings: Settings, split_set: SplitSet, seed: int, clock: StageClock) -> Iterator[Stage]:
         """Fit with a look at each stage; yield its number of trees, and what it predicts for the test rows.
 
         An ensemble that grows can be looked at as it does, which saves most of a grid's time (``WatchedContestant``).
@@ -142,22 +142,22 @@ class Contestant:
             stage = StageClock((n_trees,), clock.cap)
             model = self.make_member(settings, n_trees, seed)
             with stage.running():
-                model.fit(problem.X_train, problem.y_train)
+                model.fit(split_set.X_train, split_set.y_train)
                 stage.tick(n_trees)
             clock.reached |= stage.reached
-            yield n_trees, model.predict(problem.X_test)
+            yield n_trees, model.predict(split_set.X_test)
 
 
 class WatchedContestant(Contestant):
     """A contestant whose fit can be watched from inside, tree by tree."""
 
-    def climb(self, settings: Settings, problem: Problem, seed: int, clock: StageClock) -> Iterator[Stage]:
+    def climb(self, settings: Settings, split_set: SplitSet, seed: int, clock: StageClock) -> Iterator[Stage]:
         with clock.running():
-            model = self.watch(self.make_member(settings, clock.stages[-1], seed), problem, clock)
+            model = self.watch(self.make_member(settings, clock.stages[-1], seed), split_set, clock)
         for n_trees in sorted(clock.reached):
-            yield n_trees, self.predict_stage(model, problem.X_test, n_trees)
+            yield n_trees, self.predict_stage(model, split_set.X_test, n_trees)
 
-    def watch(self, model: Any, problem: Problem, clock: StageClock) -> Any:
+    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
         """Fit, and let the clock tick after each tree until it says to end; return what was fitted."""
         raise NotImplementedError
 

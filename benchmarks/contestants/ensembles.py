@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from benchmarks.contestants.clock import StageClock
 from benchmarks.contestants.contestant import Contestant, Entry, Grid, Labels, Plan, Settings, Stage, WatchedContestant
-from benchmarks.data.problem import Problem
+from benchmarks.data.split_set import SplitSet
 
 
 class _ExactTrees(WatchedContestant):
@@ -22,12 +22,12 @@ class _ExactTrees(WatchedContestant):
 
     takes_missing = False
 
-    def enter(self, problem: Problem, plan: Plan, **parameters: Any) -> Entry:
+    def enter(self, split_set: SplitSet, plan: Plan, **parameters: Any) -> Entry:
         """Make an estimator; where it takes no missing values but the table has some, they become medians."""
-        model = self.make(plan, is_regression=problem.is_regression, **parameters)
-        if np.isnan(problem.X_train).any() and not get_tags(model).input_tags.allow_nan:
+        model = self.make(plan, is_regression=split_set.is_regression, **parameters)
+        if np.isnan(split_set.X_train).any() and not get_tags(model).input_tags.allow_nan:
             model = make_pipeline(SimpleImputer(strategy="median"), model)
-        return Entry(model, problem.X_train, problem.X_test)
+        return Entry(model, split_set.X_train, split_set.X_test)
 
     def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
         return next(islice(model.staged_predict(X), n_trees - 1, None))
@@ -52,10 +52,10 @@ class AdaBoost(_ExactTrees):
     def translate(self, settings: Settings) -> dict[str, Any]:
         return {"estimator": DecisionTreeClassifier(max_depth=settings["depth"])}
 
-    def watch(self, model: Any, problem: Problem, clock: StageClock) -> Any:
+    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
         watched = _WatchedAdaBoost(**model.get_params(deep=False))
         watched.clock = clock
-        watched.fit(problem.X_train, problem.y_train)
+        watched.fit(split_set.X_train, split_set.y_train)
         clock.tick(len(watched.estimators_))
         return watched
 
@@ -66,8 +66,8 @@ class GradientBoosting(_ExactTrees):
     classifier, regressor = "GradientBoostingClassifier", "GradientBoostingRegressor"
     plan_names = ("n_estimators", "random_state", "")
 
-    def watch(self, model: Any, problem: Problem, clock: StageClock) -> Any:
-        return model.fit(problem.X_train, problem.y_train, monitor=lambda i, *_: clock.tick(i + 1))
+    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
+        return model.fit(split_set.X_train, split_set.y_train, monitor=lambda i, *_: clock.tick(i + 1))
 
 
 class RandomForest(_ExactTrees):
@@ -75,15 +75,15 @@ class RandomForest(_ExactTrees):
 
     classifier, regressor = "RandomForestClassifier", "RandomForestRegressor"
 
-    def climb(self, settings: Settings, problem: Problem, seed: int, clock: StageClock) -> Iterator[Stage]:
+    def climb(self, settings: Settings, split_set: SplitSet, seed: int, clock: StageClock) -> Iterator[Stage]:
         model = self.make_member(settings, 0, seed).set_params(warm_start=True)
         for n_trees in clock.stages:
             if clock.is_beyond(n_trees):
                 break
             with clock.running():
-                model.set_params(n_estimators=n_trees).fit(problem.X_train, problem.y_train)
+                model.set_params(n_estimators=n_trees).fit(split_set.X_train, split_set.y_train)
                 clock.tick(n_trees)
-            yield n_trees, model.predict(problem.X_test)
+            yield n_trees, model.predict(split_set.X_test)
 
 
 class HistGradientBoosting(Contestant):

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.common.measure import time_call
 from benchmarks.contestants import CONTESTANTS, Plan
-from benchmarks.data.problem import Problem
+from benchmarks.data.split_set import SplitSet
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Outcome:
         return self.oop_score - self.test_score
 
 
-def measure(name: str, problem: Problem, plan: Plan, **parameters: Any) -> Outcome:
+def measure(name: str, split_set: SplitSet, plan: Plan, **parameters: Any) -> Outcome:
     """Fit a contestant with its defaults but for the plan and some parameters, and judge it by the test rows."""
-    problem = problem.encode()
-    entry = CONTESTANTS[name].enter(problem, plan, **parameters)
+    split_set = split_set.encode()
+    entry = CONTESTANTS[name].enter(split_set, plan, **parameters)
     model = entry.model
-    fit = partial(model.fit, entry.X_train, problem.y_train, **entry.fit_arguments)
+    fit = partial(model.fit, entry.X_train, split_set.y_train, **entry.fit_arguments)
     with threadpool_limits(plan.n_threads):
         seconds = time_call(fit, n_calls=1)
-        test_score = 100.0 * float(model.score(entry.X_test, problem.y_test))
+        test_score = 100.0 * float(model.score(entry.X_test, split_set.y_test))
     if not CONTESTANTS[name].is_ours:
         return Outcome(test_score, seconds)
     return Outcome(
@@ -85,12 +85,12 @@ class FitMemory:
                 outcome = Outcome(run.pop("score"), run.pop("seconds"))
                 self._known[_to_key(run)] = outcome
 
-    def measure(self, name: str, problem: Problem, plan: Plan) -> Outcome:
+    def measure(self, name: str, split_set: SplitSet, plan: Plan) -> Outcome:
         """Recall what a contestant came to, or else fit it."""
-        run = {"set": problem.name, "n_rows": len(problem.y_train), "contestant": name}
+        run = {"set": split_set.name, "n_rows": len(split_set.y_train), "contestant": name}
         run |= {"version": CONTESTANTS[name].version} | asdict(plan)
         if _to_key(run) not in self._known:
-            outcome = self._known[_to_key(run)] = measure(name, problem, plan)
+            outcome = self._known[_to_key(run)] = measure(name, split_set, plan)
             with self._file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(run | {"score": outcome.test_score, "seconds": outcome.seconds}) + "\n")
         return self._known[_to_key(run)]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data.files import load_arrays
-from benchmarks.data.problem import Problem
+from benchmarks.data.split_set import SplitSet
 
 Table = NDArray[Any]
 
@@ -140,7 +140,7 @@ def load_set(name: str) -> dict[str, Table]:
     return loaded
 
 
-def split(name: str, arrays: dict[str, Table], seed: int, n_rows: int | None = None) -> Problem:
+def split(name: str, arrays: dict[str, Table], seed: int, n_rows: int | None = None) -> SplitSet:
     """Split as is official, or else at random as the set says; keep at most so many rows of each part."""
     data = ALL_SETS.get(name, DataSet(name))
     if "X" in arrays:
@@ -150,19 +150,19 @@ def split(name: str, arrays: dict[str, Table], seed: int, n_rows: int | None = N
     else:
         parts = [(arrays[f"X_{part}"], arrays[f"y_{part}"], slice(None)) for part in ("train", "test")]
     (X_train, y_train), (X_test, y_test) = ((X[rows][:n_rows], y[rows][:n_rows]) for X, y, rows in parts)
-    return Problem(name, X_train, y_train, X_test, y_test, data.categorical, data.is_regression)
+    return SplitSet(name, X_train, y_train, X_test, y_test, data.categorical, data.is_regression)
 
 
-def hold_out(problem: Problem, seed: int, n_rows: int) -> Problem:
+def hold_out(split_set: SplitSet, seed: int, n_rows: int) -> SplitSet:
     """Split the rows to learn from once more, so that choices are made without the test rows; cap both parts."""
-    order = np.random.default_rng([seed, 1]).permutation(len(problem.y_train))
+    order = np.random.default_rng([seed, 1]).permutation(len(split_set.y_train))
     train, held_out = (rows[:n_rows] for rows in np.split(order, [int(0.8 * len(order))]))
-    X, y = problem.X_train, problem.y_train
-    return replace(problem, X_train=X[train], y_train=y[train], X_test=X[held_out], y_test=y[held_out])
+    X, y = split_set.X_train, split_set.y_train
+    return replace(split_set, X_train=X[train], y_train=y[train], X_test=X[held_out], y_test=y[held_out])
 
 
-def load_case_study() -> Problem:
+def load_case_study() -> SplitSet:
     """Load the paper's case study: handwritten digits, 3 (-1) against 8 (+1), 784 pixels."""
-    problem = split("MNIST 3 vs 8", load_set("MNIST 3 vs 8"), seed=0)
-    y_train, y_test = ((2 * y - 1).astype(np.int8) for y in (problem.y_train, problem.y_test))
-    return replace(problem, y_train=y_train, y_test=y_test)
+    split_set = split("MNIST 3 vs 8", load_set("MNIST 3 vs 8"), seed=0)
+    y_train, y_test = ((2 * y - 1).astype(np.int8) for y in (split_set.y_train, split_set.y_test))
+    return replace(split_set, y_train=y_train, y_test=y_test)

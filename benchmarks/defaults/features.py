@@ -44,11 +44,13 @@ def show_features(n_seeds: int, n_rows: int | None, n_fits: int, folder: Path) -
     is_good = True
     for importance in ("out_of_patch", "impurity"):
         for seed in range(n_seeds):
-            problem = split("madelon", arrays, seed, n_rows)
-            model = MPBoostClassifier(importance=importance, random_state=seed).fit(problem.X_train, problem.y_train)
+            split_set = split("madelon", arrays, seed, n_rows)
+            model = MPBoostClassifier(importance=importance, random_state=seed).fit(
+                split_set.X_train, split_set.y_train
+            )
             ranks = rank(model.feature_probabilities_)[signal]
             is_good &= importance == "impurity" or ranks.max() <= N_TOP
-            accuracy = f"{100 * model.score(problem.X_test, problem.y_test):.2f}"
+            accuracy = f"{100 * model.score(split_set.X_test, split_set.y_test):.2f}"
             counts = (np.count_nonzero(ranks <= top) for top in (N_SIGNAL, N_TOP))
             by_mean = rank(model.feature_importances_)[signal]
             table.add([importance, str(seed), accuracy, *map(str, (*counts, ranks.max(), by_mean.max()))])

@@ -9,8 +9,8 @@ from benchmarks.common.results import ResultTable
 from benchmarks.contestants import Plan
 from benchmarks.contestants.measuring import Outcome, format_score, mean_of, measure
 from benchmarks.data.flips import flip
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_set, split
+from benchmarks.data.split_set import SplitSet
 
 NOISY_SETS = ("magic", "spambase", "higgs", "MNIST 3 vs 8", "madelon", "adult")
 #: The sets on which we must not be far behind the forest.
@@ -51,15 +51,15 @@ def show_noise(names: Sequence[str], n_seeds: int, n_rows: int | None, folder: P
         )
 
 
-def measure_noise(problems: Sequence[Problem], rate: float) -> dict[str, list[Outcome]]:
+def measure_noise(split_sets: Sequence[SplitSet], rate: float) -> dict[str, list[Outcome]]:
     """Flip labels to learn from, and let all fit in turn, seed by seed."""
     outcomes: dict[str, list[Outcome]] = {name: [] for name in ("ours", "forest", *map(str, FIXED))}
-    is_large = len(problems[0].y_train) > MANY_ROWS
-    for seed, clean in enumerate(problems[: N_FEW_SEEDS if is_large else None]):
-        problem = replace(clean, y_train=flip(clean.X_train, clean.y_train, rate, seed).y)
+    is_large = len(split_sets[0].y_train) > MANY_ROWS
+    for seed, clean in enumerate(split_sets[: N_FEW_SEEDS if is_large else None]):
+        split_set = replace(clean, y_train=flip(clean.X_train, clean.y_train, rate, seed).y)
         plan = Plan(seed=seed)
-        outcomes["ours"].append(measure("MPBoost", problem, plan))
-        outcomes["forest"].append(measure("RandomForest", problem, plan))
+        outcomes["ours"].append(measure("MPBoost", split_set, plan))
+        outcomes["forest"].append(measure("RandomForest", split_set, plan))
         for fixed in FIXED:
-            outcomes[str(fixed)].append(measure("MPBoost", problem, plan, learning_rate=fixed))
+            outcomes[str(fixed)].append(measure("MPBoost", split_set, plan, learning_rate=fixed))
     return outcomes

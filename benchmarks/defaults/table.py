@@ -98,11 +98,11 @@ def measure_set(name: str, n_seeds: int, n_rows: int | None, others: Sequence[st
     arrays = load_set(name)
     outcomes: dict[str, list[Outcome]] = {title: [] for title in ("ours", *others)}
     for seed in range(n_seeds):
-        problem = split(name, arrays, seed, n_rows)
+        split_set = split(name, arrays, seed, n_rows)
         for title, fits in outcomes.items():
             slow = {"ours": (), "forest": SLOW_FOR_FORESTS}.get(title, SLOW_FOR_BOOSTERS)
             if seed == 0 or name not in slow:
-                fits.append(measure(TITLES[title], problem, Plan(seed=seed)))
+                fits.append(measure(TITLES[title], split_set, Plan(seed=seed)))
     return outcomes
 
 

@@ -61,11 +61,11 @@ def measure_set(
     arrays = load_set(name)
     outcomes: Outcomes = {OURS: [], **{f"{other} {n_trees}": [] for other, n_trees in others}}
     for seed in range(n_seeds):
-        problem = split(name, arrays, seed, n_rows)
-        outcomes[OURS].append(measure("MPGradientBoosting", problem, Plan(seed=seed, n_threads=n_threads)))
+        split_set = split(name, arrays, seed, n_rows)
+        outcomes[OURS].append(measure("MPGradientBoosting", split_set, Plan(seed=seed, n_threads=n_threads)))
         if seed == 0 or name not in SLOW_SETS:
             for other, n_trees in others:
-                outcome = memory.measure(other, problem, Plan(n_trees, seed, n_threads))
+                outcome = memory.measure(other, split_set, Plan(n_trees, seed, n_threads))
                 outcomes[f"{other} {n_trees}"].append(outcome)
     return outcomes
 

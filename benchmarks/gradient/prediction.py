@@ -14,8 +14,8 @@ from benchmarks.common.output import print_heading
 from benchmarks.common.results import ResultTable
 from benchmarks.contestants import CONTESTANTS, Plan
 from benchmarks.data.made_up import make_table
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_set
+from benchmarks.data.split_set import SplitSet
 
 N_TREES, N_LEAVES = 500, 31
 #: Small, so that the last trees still have something to learn, and are as large as the first.
@@ -34,9 +34,9 @@ def show_prediction(others: Sequence[str], is_quick: bool, folder: Path) -> None
     columns = ["table", "contestant", "leaves of a tree", "ms", "rows per second", "ours is faster by", "goal"]
     table = ResultTable(folder / "prediction.csv", columns)
     names = {"ours": "MPGradientBoosting"} | {name: name for name in others if CONTESTANTS[name].limit_leaves(N_LEAVES)}
-    for problem in (make_narrow(is_quick), make_wide(is_quick)):
-        models = {title: fit(name, problem, n_trees) for title, name in names.items()}
-        X = problem.X_test
+    for split_set in (make_narrow(is_quick), make_wide(is_quick)):
+        models = {title: fit(name, split_set, n_trees) for title, name in names.items()}
+        X = split_set.X_test
         calls = {name: partial(time_call, partial(model.predict_proba, X), 1) for name, model in models.items()}
         with threadpool_limits(1):
             take_turns(calls, 1)
@@ -45,7 +45,7 @@ def show_prediction(others: Sequence[str], is_quick: bool, folder: Path) -> None
             median, lead = statistics.median(seconds[name]), median_ratio(seconds[name], seconds["ours"])
             table.add(
                 [
-                    f"{problem.name}, {X.shape[0]} x {X.shape[1]}",
+                    f"{split_set.name}, {X.shape[0]} x {X.shape[1]}",
                     name,
                     f"{CONTESTANTS[names[name]].count_leaves(model) / n_trees:.1f}",
                     f"{1000 * median:.2f}",
@@ -56,28 +56,28 @@ def show_prediction(others: Sequence[str], is_quick: bool, folder: Path) -> None
             )
 
 
-def fit(name: str, problem: Problem, n_trees: int) -> Any:
+def fit(name: str, split_set: SplitSet, n_trees: int) -> Any:
     """Fit so many trees, as large as those of all."""
     contestant = CONTESTANTS[name]
     # Ours would end by itself, and is told not to.
     whole = {"n_estimators": n_trees, "stopping": None} if contestant.is_ours else {}
     parameters = contestant.limit_leaves(N_LEAVES) | {"learning_rate": LEARNING_RATE} | whole
-    encoded = problem.encode()
+    encoded = split_set.encode()
     entry = contestant.enter(encoded, Plan(n_trees), **parameters)
     with threadpool_limits(1):
         return entry.model.fit(entry.X_train, encoded.y_train)
 
 
-def make_narrow(is_quick: bool) -> Problem:
+def make_narrow(is_quick: bool) -> SplitSet:
     """Make up a table of few columns."""
     n_train, n_test = (200, 1000) if is_quick else (N_TRAIN, N_NARROW)
     X, y = make_table(n_train + n_test, NARROW_COLUMNS)
-    return Problem("narrow", X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+    return SplitSet("narrow", X[:n_train], y[:n_train], X[n_train:], y[n_train:])
 
 
-def make_wide(is_quick: bool) -> Problem:
+def make_wide(is_quick: bool) -> SplitSet:
     """Take many columns: the pixels of digits, as floats."""
     n_train, n_test = (200, 200) if is_quick else (N_TRAIN, N_WIDE)
     arrays = load_set(WIDE_SET)
     X, y = arrays["X_train"][: n_train + n_test].astype(np.float32), arrays["y_train"]
-    return Problem("wide", X[:n_train], y[:n_train], X[n_train:], y[n_train : n_train + n_test])
+    return SplitSet("wide", X[:n_train], y[:n_train], X[n_train:], y[n_train : n_train + n_test])

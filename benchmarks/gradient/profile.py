@@ -15,8 +15,8 @@ from benchmarks.common.clocks import LoopClock
 from benchmarks.common.measure import time_call
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import ResultTable
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_set, split
+from benchmarks.data.split_set import SplitSet
 from mpboost import MPGradientBoostingClassifier, _native
 from mpboost.boosting.run import BoostingRun
 
@@ -109,9 +109,9 @@ class EngineClock(LoopClock):
 
 def show_profile(n_rows: int | None, folder: Path) -> None:
     """Print what the calls of a fit take, and the limits of the two largest of those whose bytes are known."""
-    problem = split(PROFILED_SET, load_set(PROFILED_SET), 0, n_rows)
-    print_heading(f"A fit on {problem.name}, {problem.X_train.shape[0]} x {problem.X_train.shape[1]}, one thread")
-    seconds, clock = profile_fit(problem)
+    split_set = split(PROFILED_SET, load_set(PROFILED_SET), 0, n_rows)
+    print_heading(f"A fit on {split_set.name}, {split_set.X_train.shape[0]} x {split_set.X_train.shape[1]}, one thread")
+    seconds, clock = profile_fit(split_set)
     per_iteration = 1000.0 / clock.n_iterations
     print_line(
         f"{seconds:.2f} s, of which the loop {clock.seconds:.2f} s: {clock.n_iterations} iterations, "
@@ -123,11 +123,11 @@ def show_profile(n_rows: int | None, folder: Path) -> None:
     show_limits(clock, folder)
 
 
-def profile_fit(problem: Problem) -> tuple[float, EngineClock]:
+def profile_fit(split_set: SplitSet) -> tuple[float, EngineClock]:
     """Fit under the clock; return the seconds of the whole fit too."""
-    with EngineClock(len(problem.y_train)) as clock:
+    with EngineClock(len(split_set.y_train)) as clock:
         model = MPGradientBoostingClassifier(callbacks=[clock], n_jobs=1, random_state=0)
-        return time_call(lambda: model.fit(problem.X_train, problem.y_train), 1), clock
+        return time_call(lambda: model.fit(split_set.X_train, split_set.y_train), 1), clock
 
 
 def find_parts(clock: EngineClock) -> dict[str, float]:

@@ -13,8 +13,8 @@ from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import ResultTable
 from benchmarks.contestants import CONTESTANTS, Plan, find_installed
 from benchmarks.contestants.measuring import measure
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_set, split
+from benchmarks.data.split_set import SplitSet
 from mpboost import Callback
 from mpboost.boosting.run import BoostingRun
 
@@ -82,18 +82,18 @@ class Race:
         return self.times[int(n_iterations) - 1] / self.lightgbm_seconds if np.isfinite(n_iterations) else np.inf
 
 
-def run_race(problem: Problem, seed: int, n_trees: int, n_threads: int) -> Race:
+def run_race(split_set: SplitSet, seed: int, n_trees: int, n_threads: int) -> Race:
     """Fit LightGBM and then ours."""
     plan = Plan(n_trees, seed, n_threads)
-    lightgbm = measure("LightGBM", problem, plan)
-    model = CONTESTANTS["MPGradientBoosting"].enter(problem, plan).model
+    lightgbm = measure("LightGBM", split_set, plan)
+    model = CONTESTANTS["MPGradientBoosting"].enter(split_set, plan).model
     with threadpool_limits(n_threads):
         clock = IterationClock()
         start = time.perf_counter()
-        model.set_params(callbacks=[clock]).fit(problem.X_train, problem.y_train)
+        model.set_params(callbacks=[clock]).fit(split_set.X_train, split_set.y_train)
         seconds = time.perf_counter() - start
-    find_score = r2_score if problem.is_regression else accuracy_score
-    scores = [100.0 * find_score(problem.y_test, guess) for guess in model.staged_predict(problem.X_test)]
+    find_score = r2_score if split_set.is_regression else accuracy_score
+    scores = [100.0 * find_score(split_set.y_test, guess) for guess in model.staged_predict(split_set.X_test)]
     return Race(lightgbm.test_score, lightgbm.seconds, scores, clock.seconds, seconds)
 
 

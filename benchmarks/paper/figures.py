@@ -17,8 +17,8 @@ from benchmarks.common.output import print_line
 from benchmarks.common.pictures import save_picture
 from benchmarks.common.progress import show_progress
 from benchmarks.common.results import write_rows
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_case_study
+from benchmarks.data.split_set import SplitSet
 from mpboost import (
     PAPER,
     FeatureProbabilitiesDisplay,
@@ -83,10 +83,10 @@ def main(arguments: list[str] | None = None) -> int:
     folder = options.output or (trial if options.quick else IMAGES)
     results = options.results or (trial if options.quick else FIGURE_RESULTS)
 
-    def draw(problem: Problem) -> None:
+    def draw(split_set: SplitSet) -> None:
         with show_progress(effort.n_steps) as bar:
             bar.describe("figures")
-            paths = draw_all(problem, folder, results, effort, bar.advance)
+            paths = draw_all(split_set, folder, results, effort, bar.advance)
         for path in paths:
             print_line(str(path))
 
@@ -94,13 +94,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def draw_all(
-    problem: Problem, folder: Path, results: Path, effort: Effort, advance: Callable[[], object] = ignore
+    split_set: SplitSet, folder: Path, results: Path, effort: Effort, advance: Callable[[], object] = ignore
 ) -> list[Path]:
     """Draw all figures, each as PNG and SVG; write their numbers into files of results.
 
     Parameters
     ----------
-    problem : Problem
+    split_set : SplitSet
         Square images of the digits 3 (-1) and 8 (+1).
     folder, results : Path
         Where the pictures and the numbers go.
@@ -114,39 +114,41 @@ def draw_all(
     paths : list of Path
         The pictures.
     """
-    problem = name_digits(problem)
+    split_set = name_digits(split_set)
 
-    curves = run_ablation(problem, effort.n_repeats, effort.ablation_run, advance)
+    curves = run_ablation(split_set, effort.n_repeats, effort.ablation_run, advance)
     write_ablation(results / "figure_2a.csv", curves, effort)
-    figures = {"figure_2a": draw_ablation(problem, curves)}
+    figures = {"figure_2a": draw_ablation(split_set, curves)}
     advance()
 
     model = MPBoostClassifier(**{**PAPER_MNIST, "n_estimators": effort.n_estimators}, random_state=0)
-    model.fit(problem.X_train, problem.y_train)
+    model.fit(split_set.X_train, split_set.y_train)
     advance()
     # The same seed makes the same run, here past the stop.
     recorder = FeatureProbabilityRecorder(effort.q_moments)
     endless = MPBoostClassifier(
         **{**PAPER_MNIST, "stopping": None, "n_estimators": effort.long_run}, callbacks=[recorder], random_state=0
-    ).fit(problem.X_train, problem.y_train)
+    ).fit(split_set.X_train, split_set.y_train)
     advance()
 
-    figures["figure_2b"] = draw_curves(problem, model, endless, effort, results / "figure_2b.csv")
+    figures["figure_2b"] = draw_curves(split_set, model, endless, effort, results / "figure_2b.csv")
     advance()
-    figures["figure_3"] = draw_observations(problem, model, results / "figure_3.csv")
+    figures["figure_3"] = draw_observations(split_set, model, results / "figure_3.csv")
     advance()
-    figures["figure_4"] = draw_features(problem, endless, recorder, results / "figure_4.csv")
+    figures["figure_4"] = draw_features(split_set, endless, recorder, results / "figure_4.csv")
     advance()
     return [path for name, figure in figures.items() for path in save_picture(figure, folder / name)]
 
 
-def name_digits(problem: Problem) -> Problem:
+def name_digits(split_set: SplitSet) -> SplitSet:
     """Label the digits by what they are."""
-    return replace(problem, y_train=np.where(problem.y_train > 0, 8, 3), y_test=np.where(problem.y_test > 0, 8, 3))
+    return replace(
+        split_set, y_train=np.where(split_set.y_train > 0, 8, 3), y_test=np.where(split_set.y_test > 0, 8, 3)
+    )
 
 
 def run_ablation(
-    problem: Problem, n_repeats: int, n_iterations: int, advance: Callable[[], object] = ignore
+    split_set: SplitSet, n_repeats: int, n_iterations: int, advance: Callable[[], object] = ignore
 ) -> dict[str, NDArray[np.float64]]:
     """Measure the test accuracy after each iteration, for each setting an array of shape (n_repeats, n_iterations)."""
     curves = {name: np.empty((n_repeats, n_iterations)) for name in ABLATION}
@@ -159,16 +161,18 @@ def run_ablation(
                 "adaptive_observations": adaptive_observations,
                 "adaptive_features": adaptive_features,
             }
-            model = MPBoostClassifier(**parameters, random_state=seed).fit(problem.X_train, problem.y_train)
-            curves[name][seed] = [np.mean(labels == problem.y_test) for labels in model.staged_predict(problem.X_test)]
+            model = MPBoostClassifier(**parameters, random_state=seed).fit(split_set.X_train, split_set.y_train)
+            curves[name][seed] = [
+                np.mean(labels == split_set.y_test) for labels in model.staged_predict(split_set.X_test)
+            ]
             advance()
     return curves
 
 
-def draw_ablation(problem: Problem, curves: dict[str, NDArray[np.float64]]) -> Figure:
+def draw_ablation(split_set: SplitSet, curves: dict[str, NDArray[np.float64]]) -> Figure:
     """Draw Figure 2a, as errors: accuracies near 1 cannot be told apart."""
     display = ScoreBandsDisplay(curves, score_name="test accuracy").plot(as_error=True)
-    display.ax_.set_title(f"{problem.name}: what learning p (rows) and q (features) brings", loc="left", fontsize=11)
+    display.ax_.set_title(f"{split_set.name}: what learning p (rows) and q (features) brings", loc="left", fontsize=11)
     return display.figure_
 
 
@@ -188,11 +192,11 @@ def write_ablation(path: Path, curves: dict[str, NDArray[np.float64]], effort: E
 
 
 def draw_curves(
-    problem: Problem, model: MPBoostClassifier, endless: MPBoostClassifier, effort: Effort, path: Path
+    split_set: SplitSet, model: MPBoostClassifier, endless: MPBoostClassifier, effort: Effort, path: Path
 ) -> Figure:
     """Draw Figure 2b: the run past the stop, and where the model stopped."""
-    display = ScoreCurvesDisplay.from_estimator(endless, problem.X_test, problem.y_test, stopped=model)
-    display.ax_.set_title(f"{problem.name}: accuracy, also after the stop", loc="left", fontsize=11)
+    display = ScoreCurvesDisplay.from_estimator(endless, split_set.X_test, split_set.y_test, stopped=model)
+    display.ax_.set_title(f"{split_set.name}: accuracy, also after the stop", loc="left", fontsize=11)
     events = {model.n_iter_: "stop", model.best_iteration_: "best iteration"}
     moments = sorted({t for t in (*effort.score_moments, *events) if t <= endless.n_iter_})
     curves = [display.curves[name] for name in ("training", "out-of-patch", "test")]
@@ -204,10 +208,10 @@ def draw_curves(
     return display.figure_
 
 
-def draw_observations(problem: Problem, model: MPBoostClassifier, path: Path) -> Figure:
+def draw_observations(split_set: SplitSet, model: MPBoostClassifier, path: Path) -> Figure:
     """Draw Figure 3: the digits by their principal components, before and after training."""
     display = ObservationsDisplay.from_estimator(
-        model, problem.X_train, image_shape=find_shape(problem), max_points=2000
+        model, split_set.X_train, image_shape=find_shape(split_set), max_points=2000
     )
     for points in display.points_:
         points.set_rasterized(True)  # thousands of them would make a large SVG
@@ -225,13 +229,13 @@ def draw_observations(problem: Problem, model: MPBoostClassifier, path: Path) ->
 
 
 def draw_features(
-    problem: Problem, endless: MPBoostClassifier, recorder: FeatureProbabilityRecorder, path: Path
+    split_set: SplitSet, endless: MPBoostClassifier, recorder: FeatureProbabilityRecorder, path: Path
 ) -> Figure:
     """Draw Figure 4: q as images."""
     display = FeatureProbabilitiesDisplay.from_estimator(
-        endless, kind="image", recorder=recorder, image_shape=find_shape(problem)
+        endless, kind="image", recorder=recorder, image_shape=find_shape(split_set)
     )
-    is_inked = problem.X_train.max(axis=0) > 0
+    is_inked = split_set.X_train.max(axis=0) > 0
     write_rows(
         path,
         ["iteration", "effective_features", "share_on_inked_pixels"],
@@ -240,9 +244,9 @@ def draw_features(
     return display.figure_
 
 
-def find_shape(problem: Problem) -> tuple[int, int]:
+def find_shape(split_set: SplitSet) -> tuple[int, int]:
     """Tell the height and the width of the images."""
-    side = math.isqrt(problem.X_train.shape[1])
+    side = math.isqrt(split_set.X_train.shape[1])
     return side, side
 
 

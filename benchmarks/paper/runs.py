@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.contestants import CONTESTANTS, OURS, Settings, find_installed
 from benchmarks.contestants.clock import StageClock, read_clocks, would_go_on
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_set, split
+from benchmarks.data.split_set import SplitSet
 from benchmarks.paper.choices import Member, choose, rank
 from benchmarks.paper.config import Config, SetPlan
 from benchmarks.paper.ledger import Fit, Ledger, read_settings, write_settings
@@ -30,7 +30,7 @@ class SetRun:
         self.ledger = Ledger(config.results / plan.file)
         self.contestants = find_installed(config.contestants)
         self._arrays = load_set(plan.name)
-        self._prepare = functools.lru_cache(maxsize=2)(self._make_problem)
+        self._prepare = functools.lru_cache(maxsize=2)(self._make_split_set)
 
     def run_grids(self) -> None:
         """Fit all members of all grids with the first seed, then the best of ours with all."""
@@ -88,10 +88,10 @@ class SetRun:
         chosen = [fit for fit in fits if only in (None, read_settings(fit.settings)["L"])]
         return rank(chosen)[:n_members]
 
-    def _make_problem(self, contestant: str, seed: int) -> Problem:
-        problem = split(self.plan.name, self._arrays, seed).encode()
+    def _make_split_set(self, contestant: str, seed: int) -> SplitSet:
+        split_set = split(self.plan.name, self._arrays, seed).encode()
         prepare = CONTESTANTS[contestant].prepare
-        return replace(problem, X_train=prepare(problem.X_train), X_test=prepare(problem.X_test))
+        return replace(split_set, X_train=prepare(split_set.X_train), X_test=prepare(split_set.X_test))
 
     def _plan_fit(self, phase: str, member: Member, seed: int) -> tuple[str, Callable[[], None]] | None:
         """Plan a plain fit, unless it is in the ledger."""
@@ -102,13 +102,13 @@ class SetRun:
         def fit() -> None:
             if phase == "grid" and any(known.accuracy == 100.0 for known in self.ledger.find(phase, member.contestant)):
                 return  # nothing is better than always right
-            problem = self._prepare(member.contestant, seed)
+            split_set = self._prepare(member.contestant, seed)
             model = contestant.make_member(read_settings(member.settings), member.n_trees, seed)
             with threadpool_limits(1):
                 start = read_clocks()
-                model.fit(problem.X_train, problem.y_train)
+                model.fit(split_set.X_train, split_set.y_train)
                 end = read_clocks()
-                accuracy = score(model.predict(problem.X_test), problem)
+                accuracy = score(model.predict(split_set.X_test), split_set)
             times = end.wall - start.wall, end.cpu - start.cpu
             self._record(phase, member, seed, [(member.n_trees, accuracy, *times)])
 
@@ -127,11 +127,11 @@ class SetRun:
         seen = {fit.n_trees for fit in known}
 
         def climb() -> None:
-            problem = self._prepare(name, seed)
+            split_set = self._prepare(name, seed)
             clock = StageClock(self.plan.grid.stages, self.plan.cap)
             with threadpool_limits(1):
-                stages = contestant.climb(settings, problem, seed, clock)
-                accuracies = {n_trees: score(labels, problem) for n_trees, labels in stages}
+                stages = contestant.climb(settings, split_set, seed, clock)
+                accuracies = {n_trees: score(labels, split_set) for n_trees, labels in stages}
             times = ((t, accuracies[t], clock.reached[t].wall, clock.reached[t].cpu) for t in sorted(accuracies))
             self._record("grid", member, seed, [each for each in times if each[0] not in seen], clock.verdict)
 
@@ -152,9 +152,9 @@ class SetRun:
         self.ledger.add([*fits[:-1], replace(fits[-1], ended=ended)] if fits else [])
 
 
-def score(labels: np.ndarray, problem: Problem) -> float:
+def score(labels: np.ndarray, split_set: SplitSet) -> float:
     """Tell the accuracy on test rows in percent."""
-    return round(100.0 * float(np.mean(np.ravel(labels) == problem.y_test)), 4)
+    return round(100.0 * float(np.mean(np.ravel(labels) == split_set.y_test)), 4)
 
 
 def _present(tasks: Iterable[tuple[str, Callable[[], None]] | None]) -> list[tuple[str, Callable[[], None]]]:

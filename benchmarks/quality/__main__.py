@@ -8,8 +8,8 @@ import sys
 
 from benchmarks.common.command import make_parser, parse, run_on
 from benchmarks.common.folders import TRIALS
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_case_study
+from benchmarks.data.split_set import SplitSet
 from benchmarks.quality.case_study import QUICK, Effort, show_ablation, show_accuracy, show_contestants
 
 
@@ -18,11 +18,11 @@ def main(arguments: list[str] | None = None) -> int:
     options, folder = parse(parser, arguments, "quality")
     effort = QUICK if options.quick else Effort()
 
-    def measure(problem: Problem) -> None:
-        show_accuracy(problem, effort, folder)
-        show_contestants(problem, effort, folder)
+    def measure(split_set: SplitSet) -> None:
+        show_accuracy(split_set, effort, folder)
+        show_contestants(split_set, effort, folder)
         # Figure 2a of the paper's figures is the picture that is shown; this one is for a look.
-        show_ablation(problem, effort, folder, options.output or TRIALS)
+        show_ablation(split_set, effort, folder, options.output or TRIALS)
 
     return run_on(load_case_study, measure)
 

@@ -15,8 +15,8 @@ from benchmarks.common.measure import time_call
 from benchmarks.common.results import ResultTable
 from benchmarks.contestants import CONTESTANTS, Plan
 from benchmarks.data.files import find_file
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import TWO_CLASSES, load_set, split
+from benchmarks.data.split_set import SplitSet
 from mpboost import MPBoostClassifier
 
 #: More rows to learn from would keep the forest busy for hours.
@@ -56,20 +56,20 @@ def show_log_losses(names: Iterable[str], seeds: list[int], n_rows: int, path: P
         table.add([name, *sizes, *losses, f"{calibrated / forest:.2f}", *accuracies, *times])
 
 
-def measure(problem: Problem, seed: int) -> list[float]:
+def measure(split_set: SplitSet, seed: int) -> list[float]:
     """Fit ours, then a forest of as many trees, one thread each; return the figures in the order of the table."""
     model = MPBoostClassifier(random_state=seed)
-    seconds = time_call(lambda: model.fit(problem.X_train, problem.y_train), 1)
+    seconds = time_call(lambda: model.fit(split_set.X_train, split_set.y_train), 1)
     forest = CONTESTANTS["RandomForest"].make(Plan(model.best_iteration_, seed))
-    forest_seconds = time_call(lambda: forest.fit(problem.X_train, problem.y_train), 1)
-    probabilities = [predict(problem.X_test) for predict in (model.predict_vote_share, model.predict_proba)]
-    probabilities.append(forest.predict_proba(problem.X_test))
+    forest_seconds = time_call(lambda: forest.fit(split_set.X_train, split_set.y_train), 1)
+    probabilities = [predict(split_set.X_test) for predict in (model.predict_vote_share, model.predict_proba)]
+    probabilities.append(forest.predict_proba(split_set.X_test))
     return [
-        len(problem.X_train),
+        len(split_set.X_train),
         model.best_iteration_,
-        *(log_loss(problem.y_test, table, labels=model.classes_) for table in probabilities),
-        model.score(problem.X_test, problem.y_test),
-        np.mean(forest.classes_[probabilities[-1].argmax(axis=1)] == problem.y_test),
+        *(log_loss(split_set.y_test, table, labels=model.classes_) for table in probabilities),
+        model.score(split_set.X_test, split_set.y_test),
+        np.mean(forest.classes_[probabilities[-1].argmax(axis=1)] == split_set.y_test),
         seconds,
         forest_seconds,
     ]

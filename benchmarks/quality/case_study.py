@@ -11,7 +11,7 @@ from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
 from benchmarks.contestants import Plan
 from benchmarks.contestants.measuring import Outcome, format_score, mean_of, measure
-from benchmarks.data.problem import Problem
+from benchmarks.data.split_set import SplitSet
 from benchmarks.paper.figures import PAPER_MNIST, draw_ablation, run_ablation
 
 
@@ -31,9 +31,9 @@ class Effort:
 QUICK = Effort(n_seeds=2, long_run=40, ablation_run=25, moments=(10, 25), n_shared_seeds=1, n_shared_rows=1200)
 
 
-def show_accuracy(problem: Problem, effort: Effort, folder: Path) -> None:
+def show_accuracy(split_set: SplitSet, effort: Effort, folder: Path) -> None:
     """Show what the paper's settings and our defaults reach."""
-    print_heading(f"{problem.name}: mean and standard deviation over {effort.n_seeds} seeds")
+    print_heading(f"{split_set.name}: mean and standard deviation over {effort.n_seeds} seeds")
     settings: dict[str, dict[str, Any]] = {
         "paper, n=500, m=30, its own stop": PAPER_MNIST,
         f"the same, {effort.long_run} iterations": {
@@ -45,7 +45,7 @@ def show_accuracy(problem: Problem, effort: Effort, folder: Path) -> None:
     }
     rows, lists = [], []
     for name, parameters in settings.items():
-        outcomes = [measure("MPBoost", problem, Plan(seed=seed), **parameters) for seed in range(effort.n_seeds)]
+        outcomes = [measure("MPBoost", split_set, Plan(seed=seed), **parameters) for seed in range(effort.n_seeds)]
         sizes = [f"{mean_of(outcomes, 'n_learners'):.0f}", f"{mean_of(outcomes, 'seconds'):.2f}"]
         rows.append([name, format_score(outcomes), format_score(outcomes, "oop_score"), *sizes])
         details = (f"{outcome.test_score:.2f} at {outcome.n_learners}" for outcome in outcomes)
@@ -56,13 +56,13 @@ def show_accuracy(problem: Problem, effort: Effort, folder: Path) -> None:
         print_line(line)
 
 
-def show_contestants(problem: Problem, effort: Effort, folder: Path) -> None:
+def show_contestants(split_set: SplitSet, effort: Effort, folder: Path) -> None:
     """Show ours beside scikit-learn's."""
     print_heading(
-        f"{problem.name} beside scikit-learn's, all with their defaults, one thread: {effort.n_shared_seeds} seeds"
+        f"{split_set.name} beside scikit-learn's, all with their defaults, one thread: {effort.n_shared_seeds} seeds"
     )
     n_rows = effort.n_shared_rows
-    problem = replace(problem, X_train=problem.X_train[:n_rows], y_train=problem.y_train[:n_rows])
+    split_set = replace(split_set, X_train=split_set.X_train[:n_rows], y_train=split_set.y_train[:n_rows])
     entries: dict[str, tuple[str, dict[str, Any]]] = {
         "MPBoost": ("MPBoost", {}),
         "MPBoost (paper)": ("MPBoost", PAPER_MNIST),
@@ -72,18 +72,18 @@ def show_contestants(problem: Problem, effort: Effort, folder: Path) -> None:
     runs: dict[str, list[Outcome]] = {title: [] for title in entries}
     for seed in range(effort.n_shared_seeds):
         for title, (name, parameters) in entries.items():
-            runs[title].append(measure(name, problem, Plan(None, seed), **parameters))
+            runs[title].append(measure(name, split_set, Plan(None, seed), **parameters))
     rows = [[title, format_score(run), _format_median(run)] for title, run in runs.items()]
     show_table(folder / "case_study_contestants.csv", ["contestant", "test %", "seconds"], rows)
 
 
-def show_ablation(problem: Problem, effort: Effort, folder: Path, picture_folder: Path) -> None:
+def show_ablation(split_set: SplitSet, effort: Effort, folder: Path, picture_folder: Path) -> None:
     """Show what learning p and q brings, as a table and as a picture."""
     print_heading(
         f"The paper's Fig. 2a: test accuracy in % after t iterations, mean over {effort.n_seeds} repeats "
         "(standard deviation at the end)"
     )
-    curves = run_ablation(problem, effort.n_seeds, effort.ablation_run)
+    curves = run_ablation(split_set, effort.n_seeds, effort.ablation_run)
     rows = [
         [
             name,
@@ -98,7 +98,7 @@ def show_ablation(problem: Problem, effort: Effort, folder: Path, picture_folder
     print_line("in order, at the end: " + " > ".join(sorted(final, key=lambda name: -final[name])))
     path = picture_folder / "ablation.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    draw_ablation(problem, curves).savefig(path, dpi=150)
+    draw_ablation(split_set, curves).savefig(path, dpi=150)
     print_line(f"picture: {path}")
 
 

@@ -15,8 +15,8 @@ from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import show_table
 from benchmarks.contestants import CONTESTANTS, Plan
 from benchmarks.contestants.measuring import Outcome, format_score, mean_of, measure
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_set, split
+from benchmarks.data.split_set import SplitSet
 
 #: How our classifier deals with many classes, and how our regressor weighs rows; the first is the default.
 WAYS = ("margin", "m2", "mh", "oc")
@@ -78,66 +78,66 @@ def main(arguments: list[str] | None = None) -> int:
             f"{effort.n_threads} threads each; defaults; means over seeds, which also split data without a split"
         )
         for name in arrays:
-            problems = [split(name, arrays[name], seed, effort.n_rows) for seed in range(effort.n_seeds)]
-            print_heading(_describe(CONTESTS[name], problems))
-            run = run_regression if problems[0].is_regression else run_classes
-            show(run(CONTESTS[name], problems, effort), problems[0], folder)
+            split_sets = [split(name, arrays[name], seed, effort.n_rows) for seed in range(effort.n_seeds)]
+            print_heading(_describe(CONTESTS[name], split_sets))
+            run = run_regression if split_sets[0].is_regression else run_classes
+            show(run(CONTESTS[name], split_sets, effort), split_sets[0], folder)
 
     return run_on(lambda: {name: load_set(name) for name in options.only or CONTESTS}, measure_all)
 
 
-def run_classes(contest: Contest, problems: Sequence[Problem], effort: Effort) -> dict[str, list[Outcome]]:
+def run_classes(contest: Contest, split_sets: Sequence[SplitSet], effort: Effort) -> dict[str, list[Outcome]]:
     """Fit our classifier in all its ways, then the others, and a forest for as long as our default took."""
     runs = {}
     for way in WAYS:
-        seeds = problems if way == WAYS[0] else problems[: contest.n_seeds(len(problems))]
+        seeds = split_sets if way == WAYS[0] else split_sets[: contest.n_seeds(len(split_sets))]
         runs[f"ours, {way}{' (default)' if way == WAYS[0] else ''}"] = fit_ours(seeds, effort, multiclass=way)
     seconds = mean_of(next(iter(runs.values())), "seconds")
     for name in ("RandomForest", "HistGradientBoosting", "AdaBoost"):
-        runs[name] = fit(name, problems[: contest.n_seeds(len(problems), name)], effort)
-    return {**runs, "RandomForest in our time": [grow_forest(problems[0], seconds, effort.n_threads)]}
+        runs[name] = fit(name, split_sets[: contest.n_seeds(len(split_sets), name)], effort)
+    return {**runs, "RandomForest in our time": [grow_forest(split_sets[0], seconds, effort.n_threads)]}
 
 
-def run_regression(contest: Contest, problems: Sequence[Problem], effort: Effort) -> dict[str, list[Outcome]]:
+def run_regression(contest: Contest, split_sets: Sequence[SplitSet], effort: Effort) -> dict[str, list[Outcome]]:
     """Fit our regressor with all its weightings, then the others."""
     runs = {}
     for weighting in WEIGHTINGS:
         title = f"ours, {weighting}{' (default)' if weighting == WEIGHTINGS[0] else ''}"
-        runs[title] = fit_ours(problems, effort, weighting=weighting)
-    runs["ours, p uniform"] = fit_ours(problems, effort, adaptive_observations=False)
+        runs[title] = fit_ours(split_sets, effort, weighting=weighting)
+    runs["ours, p uniform"] = fit_ours(split_sets, effort, adaptive_observations=False)
     large = replace(effort, n_trees=effort.n_trees or 300)
-    runs[f"RandomForest ({large.n_trees} trees)"] = fit("RandomForest", problems, large)
-    return runs | {name: fit(name, problems, effort) for name in ("HistGradientBoosting", "AdaBoost")}
+    runs[f"RandomForest ({large.n_trees} trees)"] = fit("RandomForest", split_sets, large)
+    return runs | {name: fit(name, split_sets, effort) for name in ("HistGradientBoosting", "AdaBoost")}
 
 
-def fit_ours(problems: Sequence[Problem], effort: Effort, **parameters: Any) -> list[Outcome]:
-    """Fit ours to the problem of each seed."""
+def fit_ours(split_sets: Sequence[SplitSet], effort: Effort, **parameters: Any) -> list[Outcome]:
+    """Fit ours to the split of each seed."""
     fewer = {"n_estimators": effort.n_trees} if effort.n_trees else {}
-    return fit("MPBoost", problems, effort, **parameters | fewer)
+    return fit("MPBoost", split_sets, effort, **parameters | fewer)
 
 
-def fit(name: str, problems: Sequence[Problem], effort: Effort, **parameters: Any) -> list[Outcome]:
-    """Fit a contestant to the problem of each seed."""
-    plans = [Plan(effort.n_trees, seed, effort.n_threads) for seed in range(len(problems))]
-    return [measure(name, problem, plan, **parameters) for problem, plan in zip(problems, plans, strict=True)]
+def fit(name: str, split_sets: Sequence[SplitSet], effort: Effort, **parameters: Any) -> list[Outcome]:
+    """Fit a contestant to the split of each seed."""
+    plans = [Plan(effort.n_trees, seed, effort.n_threads) for seed in range(len(split_sets))]
+    return [measure(name, split_set, plan, **parameters) for split_set, plan in zip(split_sets, plans, strict=True)]
 
 
-def grow_forest(problem: Problem, seconds: float, n_threads: int) -> Outcome:
+def grow_forest(split_set: SplitSet, seconds: float, n_threads: int) -> Outcome:
     """Grow a forest, a tree for each thread at a time, for as long as ours took."""
     forest = CONTESTANTS["RandomForest"].make(Plan(n_threads, n_threads=n_threads), warm_start=True)
     start = time.perf_counter()
     while True:
-        forest.fit(problem.X_train, problem.y_train)
+        forest.fit(split_set.X_train, split_set.y_train)
         elapsed = time.perf_counter() - start
         if elapsed >= seconds:
-            score = 100.0 * float(forest.score(problem.X_test, problem.y_test))
+            score = 100.0 * float(forest.score(split_set.X_test, split_set.y_test))
             return Outcome(score, elapsed, n_learners=forest.n_estimators)
         forest.n_estimators += n_threads
 
 
-def show(runs: Mapping[str, list[Outcome]], problem: Problem, folder: Path) -> None:
+def show(runs: Mapping[str, list[Outcome]], split_set: SplitSet, folder: Path) -> None:
     """Show a line for each contestant: accuracies in percent, or R^2."""
-    scale, digits = (0.01, 4) if problem.is_regression else (1.0, 2)
+    scale, digits = (0.01, 4) if split_set.is_regression else (1.0, 2)
 
     def mean(outcomes: list[Outcome], figure: str, scale: float, digits: int) -> str:
         number = scale * mean_of(outcomes, figure)
@@ -153,16 +153,16 @@ def show(runs: Mapping[str, list[Outcome]], problem: Problem, folder: Path) -> N
         ]
         for title, outcomes in runs.items()
     ]
-    unit = "R^2" if problem.is_regression else "%"
+    unit = "R^2" if split_set.is_regression else "%"
     columns = ["contestant", f"{COLUMNS[0]} {unit}", *COLUMNS[1:]]
-    show_table(folder / f"tasks_{problem.name.lower().replace(' ', '_')}.csv", columns, lines)
+    show_table(folder / f"tasks_{split_set.name.lower().replace(' ', '_')}.csv", columns, lines)
 
 
-def _describe(contest: Contest, problems: Sequence[Problem]) -> str:
-    problem = problems[0]
-    shape = f"{len(problem.y_train)} + {len(problem.y_test)} rows, {problem.X_train.shape[1]} features"
-    classes = "" if problem.is_regression else f", {len(np.unique(problem.y_train))} classes"
-    return f"{contest.name} ({shape}{classes}; asked: {contest.target}), {len(problems)} seeds"
+def _describe(contest: Contest, split_sets: Sequence[SplitSet]) -> str:
+    split_set = split_sets[0]
+    shape = f"{len(split_set.y_train)} + {len(split_set.y_test)} rows, {split_set.X_train.shape[1]} features"
+    classes = "" if split_set.is_regression else f", {len(np.unique(split_set.y_train))} classes"
+    return f"{contest.name} ({shape}{classes}; asked: {contest.target}), {len(split_sets)} seeds"
 
 
 if __name__ == "__main__":

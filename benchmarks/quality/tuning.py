@@ -16,8 +16,8 @@ from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.common.measure import time_call
 from benchmarks.common.results import ResultTable
 from benchmarks.data.files import find_file
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import SETS, load_set, split
+from benchmarks.data.split_set import SplitSet
 from mpboost import MPBoostClassifier, OOPSearch
 
 #: What is tried on each set.
@@ -50,8 +50,8 @@ def show_searches(names: Iterable[str], seeds: list[int], path: Path, n_rows: in
     for name in names:
         contestants = make_contestants(GRIDS[name], n_estimators)
         arrays = load_set(name)
-        problems = (split(name, arrays, seed, n_rows) for seed in seeds)
-        turns = [[measure(search, problem) for search in contestants.values()] for problem in problems]
+        split_sets = (split(name, arrays, seed, n_rows) for seed in seeds)
+        turns = [[measure(search, split_set) for search in contestants.values()] for split_set in split_sets]
         for title, figures in zip(contestants, zip(*turns, strict=True), strict=True):
             accuracy, score, seconds = np.mean([figure[:3] for figure in figures], axis=0)
             choices = ", ".join(f"{choice} ({n} x)" for choice, n in Counter(figure[3] for figure in figures).items())
@@ -68,12 +68,12 @@ def make_contestants(grid: dict[str, list[float]], n_estimators: int) -> dict[st
     }
 
 
-def measure(search: Any, problem: Problem) -> tuple[float, float, float, str]:
+def measure(search: Any, split_set: SplitSet) -> tuple[float, float, float, str]:
     """Search; return the figures in the order of the table."""
-    seconds = time_call(lambda: search.fit(problem.X_train, problem.y_train), 1)
+    seconds = time_call(lambda: search.fit(split_set.X_train, split_set.y_train), 1)
     score = search.best_score_ if hasattr(search, "best_score_") else search.oop_score_
     chosen = " ".join(f"{name}={value}" for name, value in getattr(search, "best_params_", {}).items()) or "defaults"
-    return search.score(problem.X_test, problem.y_test), score, seconds, chosen
+    return search.score(split_set.X_test, split_set.y_test), score, seconds, chosen
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 import sys
 
 from benchmarks.common.command import make_parser, parse, run_on
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import load_case_study
+from benchmarks.data.split_set import SplitSet
 from benchmarks.speed.sections import (
     QUICK,
     Effort,
@@ -22,13 +22,13 @@ def main(arguments: list[str] | None = None) -> int:
     options, folder = parse(parser, arguments, "speed")
     effort = QUICK if options.quick else Effort()
 
-    def measure(problem: Problem) -> None:
-        compare_with_literal_loop(problem, effort, folder)
-        show_steps(problem, effort, folder)
+    def measure(split_set: SplitSet) -> None:
+        compare_with_literal_loop(split_set, effort, folder)
+        show_steps(split_set, effort, folder)
         compare_trees(effort, folder)
         measure_scaling(effort, folder)
         measure_memory(effort, folder)
-        compare_kernels(problem, effort, folder)
+        compare_kernels(split_set, effort, folder)
 
     return run_on(load_case_study, measure)
 

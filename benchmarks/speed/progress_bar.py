@@ -38,7 +38,7 @@ class CountingBar(ProgressBar):
             self._count(super().on_iteration_end, run)
             self.n_drawn += 1
 
-    def _count(self, call: Callable[[BoostingRun], None], run: BoostingRun) -> None:
+    def _count(self, call: Callable[[BoostingRun], object], run: BoostingRun) -> None:
         start = time.thread_time()
         call(run)
         self.seconds += time.thread_time() - start

@@ -20,7 +20,7 @@ from benchmarks.common.measure import median_ratio, take_turns, time_call
 from benchmarks.common.output import print_heading, print_line, verdict
 from benchmarks.common.results import show_table
 from benchmarks.data.made_up import make_table
-from benchmarks.data.problem import Problem
+from benchmarks.data.split_set import SplitSet
 from benchmarks.speed.literal import fit_literal
 from mpboost import PAPER, MPBoostClassifier, _native
 
@@ -61,17 +61,17 @@ class Fit:
     accuracy: float
 
 
-def compare_with_literal_loop(problem: Problem, effort: Effort, folder: Path) -> None:
+def compare_with_literal_loop(split_set: SplitSet, effort: Effort, folder: Path) -> None:
     """Compare an iteration of ours with that of the loop that a careful user would write."""
     print_heading(
-        f"(a) {problem.name}, n=500, m=30, T={effort.n_iterations}, one thread: ms per iteration, "
+        f"(a) {split_set.name}, n=500, m=30, T={effort.n_iterations}, one thread: ms per iteration, "
         f"median of {effort.n_turns}"
     )
     literal_seeds, our_seeds = count(), count()
     fits = take_turns(
         {
-            "literal loop": lambda: _fit_literal(problem, effort.n_iterations, next(literal_seeds)),
-            "mpboost": lambda: _fit_ours(problem, effort.n_iterations, next(our_seeds)),
+            "literal loop": lambda: _fit_literal(split_set, effort.n_iterations, next(literal_seeds)),
+            "mpboost": lambda: _fit_ours(split_set, effort.n_iterations, next(our_seeds)),
         },
         effort.n_turns,
     )
@@ -92,12 +92,12 @@ def compare_with_literal_loop(problem: Problem, effort: Effort, folder: Path) ->
     print_line(f"{total_ratio:.1f}x the speed of the literal loop, binning included: {verdict(total_ratio, 10)}")
 
 
-def show_steps(problem: Problem, effort: Effort, folder: Path) -> None:
+def show_steps(split_set: SplitSet, effort: Effort, folder: Path) -> None:
     """Show where an iteration of ours goes."""
     print_heading("    Where an iteration of ours goes: microseconds, median")
     clocks = [StepClock() for _ in range(effort.n_turns)]
     for seed, clock in enumerate(clocks):
-        _fit_ours(problem, effort.n_iterations, seed, clock)
+        _fit_ours(split_set, effort.n_iterations, seed, clock)
     microseconds = {
         step: statistics.median(clock.steps[step] for clock in clocks) / effort.n_iterations * 1e6
         for step in clocks[0].steps
@@ -182,11 +182,11 @@ def measure_memory(effort: Effort, folder: Path) -> None:
     print_line(f"that is {share:.2f}x the data (at most 0.4x is promised) plus {per_row:.0f} bytes per row")
 
 
-def compare_kernels(problem: Problem, effort: Effort, folder: Path) -> None:
+def compare_kernels(split_set: SplitSet, effort: Effort, folder: Path) -> None:
     """Compare the kernels of all instruction sets that the processor runs."""
     names = _native.available_kernels()
-    print_heading(f"(e) Kernels on {problem.name}, loop alone: ms per iteration, median of {effort.n_turns}")
-    contestants = {name: partial(_fit_with_kernels, name, problem, effort.n_iterations) for name in names}
+    print_heading(f"(e) Kernels on {split_set.name}, loop alone: ms per iteration, median of {effort.n_turns}")
+    contestants = {name: partial(_fit_with_kernels, name, split_set, effort.n_iterations) for name in names}
     clocks = take_turns(contestants, effort.n_turns)
     loops = {name: [clock.seconds for clock in runs] for name, runs in clocks.items()}
     rows = []
@@ -201,28 +201,28 @@ def compare_kernels(problem: Problem, effort: Effort, folder: Path) -> None:
     print_line(f"in use: {_native.current_kernels()}")
 
 
-def _fit_literal(problem: Problem, n_iterations: int, seed: int) -> Fit:
+def _fit_literal(split_set: SplitSet, n_iterations: int, seed: int) -> Fit:
     start = time.perf_counter()
     model = fit_literal(
-        problem.X_train, problem.y_train, max_samples=500, max_features=30, n_estimators=n_iterations, seed=seed
+        split_set.X_train, split_set.y_train, max_samples=500, max_features=30, n_estimators=n_iterations, seed=seed
     )
     total = time.perf_counter() - start
-    accuracy = np.mean(model.predict(problem.X_test) == problem.y_test)
+    accuracy = np.mean(model.predict(split_set.X_test) == split_set.y_test)
     return Fit(1e3 * total / n_iterations, 1e3 * model.loop_seconds / n_iterations, float(accuracy))
 
 
-def _fit_ours(problem: Problem, n_iterations: int, seed: int, clock: LoopClock | None = None) -> Fit:
+def _fit_ours(split_set: SplitSet, n_iterations: int, seed: int, clock: LoopClock | None = None) -> Fit:
     clock = LoopClock() if clock is None else clock
     model = MPBoostClassifier(**ALGORITHM_1, n_estimators=n_iterations, random_state=seed, callbacks=[clock])
-    total = time_call(lambda: model.fit(problem.X_train, problem.y_train), 1)
-    accuracy = model.score(problem.X_test, problem.y_test)
+    total = time_call(lambda: model.fit(split_set.X_train, split_set.y_train), 1)
+    accuracy = model.score(split_set.X_test, split_set.y_test)
     return Fit(1e3 * total / n_iterations, 1e3 * clock.seconds / n_iterations, float(accuracy))
 
 
-def _fit_with_kernels(name: str, problem: Problem, n_iterations: int) -> StepClock:
+def _fit_with_kernels(name: str, split_set: SplitSet, n_iterations: int) -> StepClock:
     clock = StepClock()
     with kernels(name):
-        _fit_ours(problem, n_iterations, 0, clock)
+        _fit_ours(split_set, n_iterations, 0, clock)
     return clock
 
 

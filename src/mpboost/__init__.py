@@ -1,4 +1,4 @@
-"""Minipatch boosting: boosting that learns which rows are hard and which features matter.
+"""Minipatch boosting: boosting that learns which rows are difficult and which features matter.
 
 An implementation of MP-Boost (Toghani and Allen, "MP-Boost: Minipatch Boosting via Adaptive Feature and Observation
 Sampling", 2020) for people who know scikit-learn.

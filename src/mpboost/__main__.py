@@ -1,4 +1,4 @@
-"""``python -m mpboost`` is the command line."""
+"""Runs the command line: ``python -m mpboost``."""
 
 from mpboost.cli import main
 

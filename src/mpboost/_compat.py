@@ -1,4 +1,4 @@
-"""All that mpboost uses of scikit-learn without being promised it: private names, and what old versions lack."""
+"""Private names of scikit-learn that mpboost uses, and stand-ins for what old versions lack."""
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
@@ -10,7 +10,7 @@ try:
 except ImportError:  # scikit-learn < 1.9 has no callbacks: an estimator then has no set_callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing."""
+        """Stand-in without methods."""
 
 
 __all__ = [

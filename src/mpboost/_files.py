@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all: models, reports and tables."""
+"""Writes files completely or not at all: models, reports and tables."""
 
 import os
 import secrets
@@ -10,21 +10,21 @@ from pathlib import Path
 
 @contextmanager
 def write_whole(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
-    """Give a name to write to, and move what was written there to its place when it is complete and on the disk.
+    """Yield a temporary file to write to, and move it to its place when it is complete and on the disk.
 
-    If anything fails, an older file stays as it was and nothing is left beside it.
+    If anything fails, an older file stays as it was and no temporary file is left.
 
     Parameters
     ----------
     path : str or path
-        The place. A link stays a link, and a file that is replaced hands on its mode.
+        Where the file goes. A link stays a link, and a replaced file passes on its mode.
     force : bool, default=True
-        Whether a file that is there already may be replaced; if not, there is a FileExistsError.
+        Whether to replace an existing file; if not, it raises a FileExistsError.
 
     Yields
     ------
     temporary : Path
-        A file in the same folder, which is not there yet.
+        Name of a file in the same folder, which does not exist yet.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def write_whole(path: str | os.PathLike[str], *, force: bool = True) -> Iterator
     temporary = place.with_name(f".mpboost-{secrets.token_hex(8)}.tmp")
     try:
         yield temporary
-        with open(temporary, "r+b") as file:  # a move that reached the disk first would leave an empty file
+        with open(temporary, "r+b") as file:  # if the move reached the disk first, a crash would leave an empty file
             os.fsync(file.fileno())
         if force:
             with suppress(FileNotFoundError):
@@ -56,9 +56,9 @@ def write_whole(path: str | os.PathLike[str], *, force: bool = True) -> Iterator
 
 
 def _move_new(temporary: Path, place: Path) -> None:
-    """Move a file to a place that is free, even if somebody takes it at this moment."""
+    """Move a file to a name that is free; never replace a file, even if one is made at this moment."""
     try:
-        os.link(temporary, place)  # unlike a renaming it never replaces
+        os.link(temporary, place)  # unlike a rename it never replaces a file
     except FileExistsError as error:
         raise _make_error(place) from error
     except OSError:  # a file system without links
@@ -66,4 +66,4 @@ def _move_new(temporary: Path, place: Path) -> None:
 
 
 def _make_error(path: str | os.PathLike[str]) -> FileExistsError:
-    return FileExistsError(f"{os.fspath(path)} is there already: force=True replaces it.")
+    return FileExistsError(f"{os.fspath(path)} already exists; force=True replaces it.")

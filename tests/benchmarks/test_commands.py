@@ -39,6 +39,7 @@ def digits():
     return X[:250], y[:250], X[250:], y[250:]
 
 
+@pytest.mark.slow
 @needs("mnist.npz")
 def test_speed_quick_prints_all_sections(tmp_path):
     finished = run_benchmark("speed", "--output", str(tmp_path))
@@ -61,6 +62,7 @@ def test_speed_quick_prints_all_sections(tmp_path):
     assert sorted(path.stem for path in tmp_path.iterdir()) == names
 
 
+@pytest.mark.slow
 @needs("mnist.npz")
 def test_quality_quick_prints_tables_and_draws_the_ablation(tmp_path):
     finished = run_benchmark("quality", "--output", str(tmp_path))
@@ -70,6 +72,7 @@ def test_quality_quick_prints_tables_and_draws_the_ablation(tmp_path):
     assert (tmp_path / "ablation.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 @needs("adult.npz")
 def test_categories_quick_compares_both_ways(tmp_path, capsys):
     assert categories.main(["--quick", "--output", str(tmp_path)]) == 0
@@ -77,6 +80,7 @@ def test_categories_quick_compares_both_ways(tmp_path, capsys):
     assert [word for word in ("codes", "categories", "difference", "of 2 seeds") if word not in printed] == []
 
 
+@pytest.mark.slow
 @needs("adult.npz")
 def test_calibration_quick_has_a_row_for_each_set(tmp_path):
     assert calibration.main(["--quick", "--only", "adult", "--output", str(tmp_path)]) == 0
@@ -85,6 +89,7 @@ def test_calibration_quick_has_a_row_for_each_set(tmp_path):
     assert float(row["ratio"]) == pytest.approx(float(row["calibrated"]) / float(row["forest"]), abs=0.01)
 
 
+@pytest.mark.slow
 @needs("spambase.npz")
 def test_tuning_quick_compares_searches(tmp_path):
     assert tuning.main(["--quick", "--only", "spambase", "--output", str(tmp_path)]) == 0
@@ -100,6 +105,7 @@ def test_unknown_set_is_named(benchmark, capsys):
     assert "'no-such'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @needs("dna.npz")
 @needs("california_housing.npz")
 def test_tasks_quick_prints_a_table_for_each_set(tmp_path, capsys):
@@ -109,6 +115,7 @@ def test_tasks_quick_prints_a_table_for_each_set(tmp_path, capsys):
     assert [word for word in words if word not in printed] == []
 
 
+@pytest.mark.slow
 @needs("dna.npz")
 @needs("spambase.npz")
 def test_label_issues_quick_has_a_line_for_each_set(tmp_path):
@@ -129,6 +136,7 @@ def test_flip_changes_so_many_labels_and_no_others():
     assert np.unique(flipped.y).tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 @needs_linux
 def test_sparse_quick_measures_both_formats(tmp_path, capsys):
     assert sparse.main(["--quick", "--output", str(tmp_path)]) == 0
@@ -136,6 +144,7 @@ def test_sparse_quick_measures_both_formats(tmp_path, capsys):
     assert [word for word in ("csr", "csc", "0.10 % filled", "3x is promised") if word not in printed] == []
 
 
+@pytest.mark.slow
 @needs_linux
 def test_progress_quick_prints_the_share_of_the_bar(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("TERM", "dumb")  # for the benchmark changes it
@@ -152,6 +161,7 @@ def test_make_sparse_tells_the_label_by_its_first_columns():
     assert abs(np.corrcoef(last, y)[0, 1]) < 0.1
 
 
+@pytest.mark.slow
 @needs_linux
 def test_measure_growth_finds_a_short_peak():
     grown, seconds = measure_growth(lambda: np.ones(8_000_000).sum())
@@ -171,6 +181,7 @@ def test_benchmarks_say_what_to_do_without_data(benchmark, tmp_path, monkeypatch
     assert "MPBOOST_DATA" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_literal_loop_learns_digits(digits):
     X, y, X_test, y_test = digits
     model = fit_literal(X, y, max_samples=50, max_features=8, n_estimators=100)
@@ -181,6 +192,7 @@ def test_literal_loop_learns_digits(digits):
     assert model.loop_seconds > 0
 
 
+@pytest.mark.slow
 def test_literal_loop_does_what_ours_does(digits):
     """Draws differ, so only the means of a few runs can agree."""
     X, y, X_test, y_test = digits

@@ -173,11 +173,14 @@ def test_answer_has_seconds_and_score_or_the_failure(monkeypatch):
     assert worker.answer({"workload": "bad", "seed": 1}) == {"failure": "KeyError: 'missing'"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in worker.WORKLOADS if name != "import"])
 def test_workloads_learn(name, monkeypatch):
     """On few rows, with few learners: that they run with the library as it is."""
-    make, fit = worker._make_problem, worker._time_fit
-    monkeypatch.setattr(worker, "_make_problem", lambda n_rows, n_columns, *rest: make(600, min(n_columns, 40), *rest))
+    make, fit = worker._make_split_set, worker._time_fit
+    monkeypatch.setattr(
+        worker, "_make_split_set", lambda n_rows, n_columns, *rest: make(600, min(n_columns, 40), *rest)
+    )
     monkeypatch.setattr(worker, "_time_fit", lambda model, data: fit(model.set_params(n_estimators=30), data))
     monkeypatch.setattr(worker, "N_TEST", 500)
     monkeypatch.setattr(worker, "N_PREDICTED", 1000)
@@ -200,7 +203,7 @@ def test_what_runs_with_old_revisions_uses_public_names_alone(module):
     assert {name for name in imported if name.startswith("mpboost")} == {"mpboost"}
     # Of the benchmarks, only what does not import the library.
     ours = {name for name in imported if name.startswith("benchmarks")}
-    assert ours <= {"benchmarks.data.made_up", "benchmarks.data.problem"}
+    assert ours <= {"benchmarks.data.made_up", "benchmarks.data.split_set"}
 
 
 def test_fingerprints_tell_models_apart():

@@ -180,11 +180,11 @@ def test_every_set_has_a_source():
 @pytest.mark.parametrize("row", ["Hill-Valley", "Jasmine", "DNA"])
 def test_paper_sets_have_the_sizes_of_the_paper(row):
     paper_set = PAPER_SETS[row]
-    problem = split(paper_set.name, load_set(paper_set.name), seed=0)
-    assert problem.X_train.shape[1] == paper_set.n_features
-    assert len(problem.y_train) == pytest.approx(paper_set.n_train, rel=0.03)
-    assert len(problem.y_test) == pytest.approx(paper_set.n_test, rel=0.07)
-    assert set(np.unique(problem.y_test)) == {0, 1}
+    split_set = split(paper_set.name, load_set(paper_set.name), seed=0)
+    assert split_set.X_train.shape[1] == paper_set.n_features
+    assert len(split_set.y_train) == pytest.approx(paper_set.n_train, rel=0.03)
+    assert len(split_set.y_test) == pytest.approx(paper_set.n_test, rel=0.07)
+    assert set(np.unique(split_set.y_test)) == {0, 1}
 
 
 def test_paper_sets_of_openml_have_the_sizes_of_the_paper():
@@ -215,8 +215,8 @@ def test_lower_half_is_the_positive_class(n_classes, n_low):
 
 def test_split_takes_as_many_rows_of_hill_valley_as_the_paper():
     X = np.arange(1212.0)[:, None]
-    problem = split("hill-valley, 1000 rows", {"X": X, "y": X[:, 0]}, seed=0)
-    assert (len(problem.y_train), len(problem.y_test)) == (1000, 212)
+    split_set = split("hill-valley, 1000 rows", {"X": X, "y": X[:, 0]}, seed=0)
+    assert (len(split_set.y_train), len(split_set.y_test)) == (1000, 212)
 
 
 def test_cones_are_two_cones_among_noise():

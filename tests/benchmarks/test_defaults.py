@@ -5,8 +5,8 @@ import pytest
 
 pytest.importorskip("rich", reason="the benchmarks print with rich")
 
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import SETS, hold_out, split
+from benchmarks.data.split_set import SplitSet
 from benchmarks.defaults import __main__ as defaults
 from benchmarks.defaults import choices
 from benchmarks.defaults.features import Consensus, rank
@@ -17,11 +17,12 @@ from tests.support.benchmarks import needs, read_table, run_benchmark
 
 @pytest.fixture
 def numbered():
-    """A problem whose rows are known by their only value."""
+    """A split data set whose rows are known by their only value."""
     X = np.arange(200.0)[:, None]
-    return Problem("numbers", X[:150], X[:150, 0], X[150:], X[150:, 0])
+    return SplitSet("numbers", X[:150], X[:150, 0], X[150:], X[150:, 0])
 
 
+@pytest.mark.slow
 @needs("jasmine.npz")
 @needs("cpu_act.npz")
 def test_table_quick_judges_ours_beside_the_forest(tmp_path, capsys):
@@ -38,6 +39,7 @@ def test_table_quick_judges_ours_beside_the_forest(tmp_path, capsys):
     assert "out of patch - test" in printed
 
 
+@pytest.mark.slow
 @needs("adult.npz")
 def test_table_quick_takes_categories_and_missing_values(tmp_path):
     assert defaults.main(["table", "--quick", "--only", "adult", "--output", str(tmp_path)]) == 0
@@ -45,6 +47,7 @@ def test_table_quick_takes_categories_and_missing_values(tmp_path):
     assert all(70 < float(cell.split(" ± ")[0]) < 95 for cell in row[2 : 3 + len(find_others())])
 
 
+@pytest.mark.slow
 @needs("spambase.npz")
 def test_noise_quick_compares_at_each_level(tmp_path, capsys):
     assert defaults.main(["noise", "--quick", "--only", "spambase", "--output", str(tmp_path)]) == 0
@@ -54,6 +57,7 @@ def test_noise_quick_compares_at_each_level(tmp_path, capsys):
     assert f"at worst {min(leads):+.2f}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs("madelon.npz")
 def test_features_quick_ranks_by_both_importances(tmp_path, capsys):
     assert defaults.main(["features", "--quick", "--output", str(tmp_path)]) == 0
@@ -66,6 +70,7 @@ def test_features_quick_ranks_by_both_importances(tmp_path, capsys):
     assert f"our default: {'met' if is_met else 'MISSED'}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs("spambase.npz")
 def test_choices_quick_varies_one_parameter_in_other_processes(tmp_path):
     finished = run_benchmark(
@@ -109,12 +114,12 @@ def test_contests_are_about_known_sets():
 
 def test_split_takes_four_fifths_at_random():
     X = np.arange(100.0)[:, None]
-    problems = [split("magic", {"X": X, "y": X[:, 0]}, seed) for seed in range(2)]
-    for problem in problems:
-        assert len(problem.y_train) == 80
-        assert np.union1d(problem.y_train, problem.y_test).size == 100
-        np.testing.assert_array_equal(problem.X_train[:, 0], problem.y_train)
-    assert not np.array_equal(*(problem.y_train for problem in problems))
+    split_sets = [split("magic", {"X": X, "y": X[:, 0]}, seed) for seed in range(2)]
+    for split_set in split_sets:
+        assert len(split_set.y_train) == 80
+        assert np.union1d(split_set.y_train, split_set.y_test).size == 100
+        np.testing.assert_array_equal(split_set.X_train[:, 0], split_set.y_train)
+    assert not np.array_equal(*(split_set.y_train for split_set in split_sets))
 
 
 def test_hold_out_never_takes_a_test_row(numbered):

@@ -9,8 +9,8 @@ pytest.importorskip("rich", reason="the benchmarks print with rich")
 
 from benchmarks.contestants import Plan, find_installed, measuring
 from benchmarks.contestants.measuring import FitMemory, Outcome, measure
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import CATEGORICAL
+from benchmarks.data.split_set import SplitSet
 from benchmarks.gradient import __main__ as gradient
 from benchmarks.gradient.accuracy import count_wins, find_lead
 from benchmarks.gradient.profile import EngineClock, find_parts, profile_fit
@@ -49,6 +49,7 @@ def run(folder, kind, *arguments):
     return gradient.main([kind, "--quick", *folders, *arguments])
 
 
+@pytest.mark.slow
 @needs_lightgbm
 def test_speed_reports_when_lightgbm_is_reached(folder):
     assert run(folder, "speed", "--only", "magic", "cpu act", "--seeds", "1") == 0
@@ -63,6 +64,7 @@ def test_speed_reports_when_lightgbm_is_reached(folder):
         assert float(cells["ours at the end"]) >= float(cells["LightGBM"])
 
 
+@pytest.mark.slow
 def test_accuracy_recalls_fits_of_others_and_knows_the_best(folder, capsys, monkeypatch):
     names = ("magic", "cpu act", "adult")
     assert run(folder, "accuracy", "--only", *names) == 0
@@ -87,6 +89,7 @@ def test_accuracy_recalls_fits_of_others_and_knows_the_best(folder, capsys, monk
     assert [row[3:-1] for row in read_table(folder / "accuracy_threads_1.csv")[1:]] == [row[3:-1] for row in rows]
 
 
+@pytest.mark.slow
 def test_prediction_counts_rows(folder):
     assert run(folder, "prediction") == 0
     rows = read_table(folder / "prediction.csv")[1:]
@@ -97,6 +100,7 @@ def test_prediction_counts_rows(folder):
         assert 1 < float(row[2]) <= 31
 
 
+@pytest.mark.slow
 def test_profile_finds_parts_and_their_limits(folder):
     assert run(folder, "profile") == 0
     parts = {row[0]: float(row[2].rstrip("%")) for row in read_table(folder / "profile.csv")[1:]}
@@ -115,6 +119,7 @@ def test_gradient_says_what_to_do_without_data(tmp_path, monkeypatch, capsys):
     assert "MPBOOST_DATA" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", gradient.BOOSTERS)
 def test_boosters_take_categories(name):
     if not find_installed([name]):
@@ -125,27 +130,29 @@ def test_boosters_take_categories(name):
     X[:, CATEGORICAL] = rng.integers(0, 6, (400, len(CATEGORICAL)))
     y = np.where(np.isin(X[:, 1], (0, 2, 4)), 7, 5)
     X[:40, 3] = np.nan
-    problem = Problem("adult", X[:300], y[:300], X[300:], y[300:], CATEGORICAL)
+    split_set = SplitSet("adult", X[:300], y[:300], X[300:], y[300:], CATEGORICAL)
     stump = {
         "LightGBM": {"max_depth": 1, "min_data_per_group": 1, "cat_smooth": 0},
         "XGBoost": {"max_depth": 1, "max_cat_to_onehot": 1},
         "CatBoost": {"depth": 1},
         "HistGradientBoosting": {"max_depth": 1},
     }[name]
-    outcome = measure(name, problem, Plan(n_trees=1), **stump, learning_rate=1.0)
+    outcome = measure(name, split_set, Plan(n_trees=1), **stump, learning_rate=1.0)
     assert outcome.test_score == 100
     assert outcome.seconds > 0
 
 
-def test_memory_tells_plans_and_problems_apart(tmp_path, monkeypatch):
+def test_memory_tells_plans_and_split_sets_apart(tmp_path, monkeypatch):
     fitted = []
     monkeypatch.setattr(measuring, "measure", lambda *arguments: fitted.append(arguments) or Outcome(len(fitted), 0.5))
     X, y = np.zeros((4, 1)), np.arange(4)
-    problems = [Problem("magic", X[:n], y[:n], X, y) for n in (3, 4)]
+    split_sets = [SplitSet("magic", X[:n], y[:n], X, y) for n in (3, 4)]
     plans = [Plan(), Plan(n_trees=500), Plan(seed=1), Plan(n_threads=2)]
     for _ in range(2):
         memory = FitMemory(tmp_path)
-        outcomes = [memory.measure("HistGradientBoosting", problem, plan) for problem in problems for plan in plans]
+        outcomes = [
+            memory.measure("HistGradientBoosting", split_set, plan) for split_set in split_sets for plan in plans
+        ]
         assert [outcome.test_score for outcome in outcomes] == list(range(1, 9))
     assert len(fitted) == 8
     lines = (tmp_path / "fits.jsonl").read_text(encoding="utf-8").splitlines()
@@ -187,7 +194,7 @@ def test_count_wins_names_sets_that_lag():
 def test_engine_clock_leaves_the_engine_as_it_was():
     before = _native.sum_leaves, _native.GradientGrower.grow
     X = np.random.default_rng(0).random((200, 3))
-    _, clock = profile_fit(Problem("made up", X, X[:, 0] > 0.5, X, X[:, 0] > 0.5))
+    _, clock = profile_fit(SplitSet("made up", X, X[:, 0] > 0.5, X, X[:, 0] > 0.5))
     assert (_native.sum_leaves, _native.GradientGrower.grow) == before
     assert isinstance(clock, EngineClock)
     assert 0 < sum(clock.spent.values()) < clock.seconds

@@ -14,8 +14,8 @@ pytest.importorskip("rich", reason="the benchmarks print with rich")
 
 from benchmarks.contestants import CONTESTANTS, OTHERS, Grid
 from benchmarks.contestants.clock import StageClock, would_go_on
-from benchmarks.data.problem import Problem
 from benchmarks.data.sets import PAPER_SETS
+from benchmarks.data.split_set import SplitSet
 from benchmarks.paper import page, runs
 from benchmarks.paper.__main__ import main
 from benchmarks.paper.choices import Member, choose, find_fastest, find_winner, rank
@@ -33,7 +33,7 @@ def digits():
     kept = np.isin(y, (3, 8))
     X, y = X[kept].astype(np.float32), (y[kept] == 8).astype(int)
     y[::10] = 1 - y[::10]  # so that nobody is always right
-    return Problem("digits", X[:250], y[:250], X[250:], y[250:])
+    return SplitSet("digits", X[:250], y[:250], X[250:], y[250:])
 
 
 def make_fit(contestant="LightGBM", accuracy=90.0, cpu_seconds=1.0, **others):
@@ -122,6 +122,7 @@ def small_run(tmp_path, monkeypatch, digits):
     return run, config
 
 
+@pytest.mark.slow
 def test_set_run_fits_grids_then_finalists_then_finals(small_run):
     done, ledger = small_run[0]()
     # Two members of the paper's grid have no more features than the table; each meets three more weightings.
@@ -136,6 +137,7 @@ def test_set_run_fits_grids_then_finalists_then_finals(small_run):
     assert "| digits |" in tabulate_fixed_time([result], "MPBoost")
 
 
+@pytest.mark.slow
 def test_set_run_goes_on_where_it_was_interrupted(small_run):
     run, config = small_run
     _, ledger = run()
@@ -278,6 +280,7 @@ def test_main_skips_by_name_what_cannot_be_had(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_page_says_what_the_results_say():
     assert page.write_page(read_config(PAPER_CONFIG)) == page.PAGE.read_text(encoding="utf-8")
 

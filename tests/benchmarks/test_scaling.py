@@ -70,6 +70,7 @@ def test_reason_to_skip_needs_two_sizes_or_a_failure(history, reason):
     assert scaling.find_reason_to_skip(history, 1000, 100.0) == reason
 
 
+@pytest.mark.slow
 def test_scaling_skips_by_name_and_goes_on_where_it_stood(tmp_path, calls, capsys, monkeypatch):
     assert run_main(tmp_path, "--only", "MPBoost", "RandomForest") == 0
     assert "RandomForest, 1M rows: skipped: about 2000 s expected, the cap is 120 s" in capsys.readouterr().out
@@ -146,12 +147,14 @@ def test_run_fit_tells_how_it_ended(exit_code, output, reason, monkeypatch):
     assert (outcome.seconds == 2.0) == (not reason)
 
 
+@pytest.mark.slow
 @needs_linux
 def test_run_fit_ends_a_process_that_overruns():
     outcome = scaling.run_fit(Fit("RandomForest", "1", "rows", 50_000, 20), 0.05)
     assert outcome.reason == "ended: took longer than 0.1 s, twice the cap"
 
 
+@pytest.mark.slow
 @needs_linux
 @pytest.mark.parametrize("name", ["MPBoost", "HistGradientBoosting"])
 def test_measure_learns_the_table(name, monkeypatch):
@@ -181,6 +184,7 @@ def test_slope_is_that_of_upper_sizes(points, slope):
     assert find_slope(points) == pytest.approx(slope, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_picture_is_the_same_on_every_day_and_names_slopes_and_gaps(tmp_path):
     panels = {"seconds": {"MPBoost": [(10, 1.0), (1000, 10.0)], "XGBoost": []}, "MB": {"MPBoost": [(10, 1.0)]}}
     pictures = []

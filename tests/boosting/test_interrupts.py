@@ -99,6 +99,7 @@ def test_interrupt_leaves_the_model_of_a_shorter_fit():
     assert describe_model(model) == describe_model(expected)
 
 
+@pytest.mark.slow
 def test_interrupt_of_a_run_that_goes_on_again_and_again_changes_nothing():
     X, y = make_integers(20_000)
     parameters = {"stopping": None, "random_state": 0}
@@ -352,6 +353,7 @@ print(json.dumps({{
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verbose", [0, 1], ids=["silent", "bar"])
 def test_interrupt_of_a_large_fit_ends_it_within_a_fifth_of_a_second(verbose):
     # The machine may be busy: the best of three, in seconds of the processor, tells what the fit itself needs.

@@ -178,6 +178,7 @@ def test_boost_trains_constant_learners_on_single_rows():
         F_before = record.F
 
 
+@pytest.mark.slow
 class TestManyIterations:
     """After ten thousand iterations p and q are still distributions (promise 9)."""
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import Callback, MPGradientBoostingClassifier, MPGradientBoostingRegressor, _native
+from tests.support.cases import list_cases
 from tests.support.gradient_oracle import GradientOracle, LogLossOracle, Patch, SoftmaxOracle, SquaredErrorOracle
 from tests.support.oracle import rank_values
 
@@ -91,7 +92,7 @@ def assert_near(one, other):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS)
+@pytest.mark.parametrize("options", list_cases(RUNS, ["plain", "no-refit-weights", "missing"]))
 def test_boost_matches_the_oracle(kind, options):
     model, spy, oracle, X = run_both(kind, **options)
     assert_near(model.baseline_, oracle.loss.start)

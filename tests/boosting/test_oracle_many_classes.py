@@ -5,6 +5,7 @@ import pytest
 
 from mpboost import MPBoostClassifier
 from mpboost.outputs.votes import rank_classes
+from tests.support.cases import list_cases
 from tests.support.class_oracle import ClassOracle
 from tests.support.oracle import WEIGHTINGS, is_completion, rank_values
 from tests.support.runs import Recorder, RecordingLearner, boost_for, make_classes, make_run, pose
@@ -34,6 +35,14 @@ RUNS = {
     "oc, categories, missing values": {"way": "oc", "n_categorical": 8, "missing": 0.2},
     "weights and categories, missing values": {"weighted": True, "n_categorical": 8, "missing": 0.2},
 }
+QUICK = [
+    *(f"{way}, logistic" for way in WAYS),
+    "oc, weights",
+    "m2, rate by noise",
+    "mh, patches of 3 rows",
+    "margin, unseen rows",
+    "categories",
+]
 
 
 def make_oracle(X, labels, options):
@@ -56,7 +65,7 @@ def make_oracle(X, labels, options):
     )
 
 
-@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
+@pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
 def test_boost_matches_the_oracle(options):
     X, labels, options = pose(make_classes, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
@@ -85,7 +94,10 @@ def test_boost_matches_the_oracle(options):
     assert (oracle.learning_rate != recorder.records[0].rate) == oracle.is_auto
 
 
-@pytest.mark.parametrize("options", [{"learning_rate": 0.1}, NEW], ids=["fixed rate", "rate by noise, unseen rows"])
+@pytest.mark.parametrize(
+    "options",
+    list_cases({"fixed rate": {"learning_rate": 0.1}, "rate by noise, unseen rows": NEW}, quick=["fixed rate"]),
+)
 @pytest.mark.parametrize("way", WAYS)
 def test_classifier_publishes_what_the_oracle_finds(monkeypatch, way, options):
     monkeypatch.setattr("mpboost.estimators.assembly.TreeLearner", RecordingLearner)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import MPBoostRegressor
+from tests.support.cases import list_cases
 from tests.support.oracle import rank_values
 from tests.support.runs import Recorder, RecordingLearner, boost_for, make_run, make_values, pose
 from tests.support.value_oracle import RESIDUAL_WEIGHTINGS, ValueOracle
@@ -31,6 +32,16 @@ RUNS = {
     "categories": {"n_categorical": 8},
     "weights and categories, missing values": {"weighted": True, "n_categorical": 8, "missing": 0.2},
 }
+QUICK = [
+    "linear",
+    "threshold",
+    "exponential, weights",
+    "exploration",
+    "small trees",
+    "patches of 3 rows",
+    "unseen rows, single ones",
+    "categories",
+]
 
 
 def make_oracle(X, labels, options):
@@ -51,7 +62,7 @@ def make_oracle(X, labels, options):
     )
 
 
-@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
+@pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
 def test_boost_matches_the_oracle(options):
     X, labels, options = pose(make_values, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
@@ -74,7 +85,7 @@ def test_boost_matches_the_oracle(options):
         assert (record.oop, record.train) == pytest.approx((oracle.oop, oracle.train), rel=1e-9)
 
 
-@pytest.mark.parametrize("importance", ["impurity", "out_of_patch"])
+@pytest.mark.parametrize("importance", ["impurity", pytest.param("out_of_patch", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("weighting", RESIDUAL_WEIGHTINGS)
 def test_regressor_publishes_what_the_oracle_finds(monkeypatch, weighting, importance):
     monkeypatch.setattr("mpboost.estimators.assembly.TreeLearner", RecordingLearner)

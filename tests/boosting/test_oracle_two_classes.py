@@ -5,6 +5,7 @@ import pytest
 
 from mpboost import MPBoostClassifier
 from mpboost.outputs.votes import rank_classes
+from tests.support.cases import list_cases
 from tests.support.helpers import as_votes
 from tests.support.oracle import WEIGHTINGS, Oracle, is_completion, rank_values
 from tests.support.runs import Recorder, RecordingLearner, boost_for, make_data, make_run, pose
@@ -41,6 +42,17 @@ RUNS = {
     "rate by noise, hard logistic": AUTO | {"weighting": "hard_logistic"},
     "rate by noise, weights, unseen rows": AUTO | UNSEEN | {"weighted": True, "exploration": 0.1, "momentum": 0.1},
 }
+QUICK = [
+    "logistic",
+    "exponential",
+    "hard_logistic",
+    "small trees",
+    "uniform features",
+    "weights",
+    "categories, missing values",
+    "unseen rows, patches of 3 rows",
+    "rate by noise",
+]
 
 
 def make_oracle(X, labels, options):
@@ -62,7 +74,7 @@ def make_oracle(X, labels, options):
     )
 
 
-@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
+@pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
 def test_boost_matches_the_oracle(options):
     X, labels, options = pose(make_data, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
@@ -86,7 +98,7 @@ def test_boost_matches_the_oracle(options):
     assert (oracle.learning_rate != recorder.records[0].rate) == oracle.is_auto
 
 
-@pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
+@pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
 def test_boost_draws_from_the_distributions_of_the_oracle(options):
     X, labels, options = pose(make_data, options)
     n, m = options.get("patch", (40, 5))
@@ -101,7 +113,7 @@ def test_boost_draws_from_the_distributions_of_the_oracle(options):
         oracle.iterate(record.R, record.C, record.U, record.patch_weights)
 
 
-@pytest.mark.parametrize("importance", ["impurity", "out_of_patch"])
+@pytest.mark.parametrize("importance", ["impurity", pytest.param("out_of_patch", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("learning_rate", [1.0, 0.1, "auto"])
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 def test_classifier_publishes_what_the_oracle_finds(monkeypatch, weighting, learning_rate, importance):

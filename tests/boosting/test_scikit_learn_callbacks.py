@@ -191,6 +191,7 @@ def test_progress_bar_of_a_pipeline_reaches_the_fit(capsys):
     assert "MPBoostClassifier - fit" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_monitor_of_a_model_inside_a_search_logs_all_fits():
     monitor = sklearn_callback.ScoringMonitor(scoring="accuracy")
     model = MPBoostClassifier(**PARAMETERS).set_callbacks(monitor)
@@ -213,6 +214,7 @@ def test_set_callbacks_refuses_our_own():
         MPBoostClassifier().set_callbacks(StopAt(3))
 
 
+@pytest.mark.slow
 def test_model_works_where_scikit_learn_has_no_callbacks():
     script = """
 import sys

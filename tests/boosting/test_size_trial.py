@@ -87,6 +87,7 @@ def test_trial_is_not_made_of_given_sizes_or_short_fits(parameters, trials):
     assert model.n_iter_ <= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_first", [10, N_ITERATIONS - 1, N_ITERATIONS, N_ITERATIONS + 1])
 @pytest.mark.parametrize("multiclass", ["margin", "oc"])
 def test_trial_is_the_same_in_a_fit_that_goes_on(n_first, multiclass):
@@ -101,6 +102,7 @@ def test_trial_is_the_same_in_a_fit_that_goes_on(n_first, multiclass):
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
 
 
+@pytest.mark.slow
 def test_trial_does_not_depend_on_threads():
     X, y = make_hard()
     one, two = fit(X, y, n_jobs=1), fit(X, y, n_jobs=2)
@@ -122,6 +124,7 @@ def test_trial_shows_callbacks_every_iteration_once():
     assert iterations.seen == [(t, t, t) for t in range(1, model.n_iter_ + 1)]
 
 
+@pytest.mark.slow
 def test_trial_works_with_weights_validation_data_and_other_learners():
     X, y = make_hard()
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))

@@ -15,6 +15,7 @@ def run_module(*arguments):
     return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_module_is_the_command_line():
     pytest.importorskip("typer", reason="the command line needs typer")
     finished = run_module("--version")

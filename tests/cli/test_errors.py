@@ -1,4 +1,4 @@
-"""What goes wrong: each error is one line that says what to do, exit codes tell kinds apart, no file is lost."""
+"""Errors: each is one line that says what to do; exit codes differ by kind of error; no file is lost."""
 
 import json
 
@@ -11,8 +11,8 @@ from mpboost.cli.tables import write_table
 from tests.support.customers import make_customers, write_text
 
 
-def complain(result):
-    """Give the one line that a command complains by."""
+def get_message(result):
+    """Return the error message of a command: one line."""
     assert result.stdout == ""
     (line,) = result.stderr.strip().splitlines()
     return line
@@ -26,22 +26,25 @@ def write(folder, **columns):
     ("arguments", "words"),
     [
         (("customers.csv", "-t", "Churn"), "customers.csv has no column 'Churn'; did you mean 'churned'?"),
-        (("customers.csv", "-t", "xyz"), "has no column 'xyz'; there are customer, number, "),
-        (("custmers.csv", "-t", "churned"), "There is no file custmers.csv; did you mean 'customers.csv'?"),
-        (("nowhere/a.csv", "-t", "churned"), "There is no file nowhere/a.csv."),
-        (("customers.xlsx", "-t", "churned"), "none of the tables that can be read: .arrow, .csv, .feather, .npz"),
+        (("customers.csv", "-t", "xyz"), "has no column 'xyz'. Available: customer, number, "),
+        (("custmers.csv", "-t", "churned"), "File not found: custmers.csv; did you mean 'customers.csv'?"),
+        (("nowhere/a.csv", "-t", "churned"), "File not found: nowhere/a.csv."),
+        (("customers.xlsx", "-t", "churned"), "is not a supported table. Supported: .arrow, .csv, .feather, .npz"),
         (("customers.csv", "-t", "churned", "--keep", "custmer"), "did you mean 'customer'?"),
         (("customers.csv", "-t", "churned", "--drop", "age,cals"), "did you mean 'calls'?"),
-        (("customers.csv", "-t", "churned", "--task", "regression"), "holds words, not numbers: --task classification"),
-        (("customers.csv", "-t", "signup"), "holds dates: only numbers and classes can be predicted"),
+        (
+            ("customers.csv", "-t", "churned", "--task", "regression"),
+            "contains text, not numbers: use --task classification",
+        ),
+        (("customers.csv", "-t", "signup"), "contains dates: only numbers and classes can be predicted"),
         (("customers.csv", "-t", "plan"), "The target 'plan' is missing in "),
         (("customers.csv", "-t", "currency"), "y has only one class: 'EUR'"),
-        (("customers.csv", "-t", "churned", "-o", "nowhere/model.mpb"), "There is no folder nowhere"),
+        (("customers.csv", "-t", "churned", "-o", "nowhere/model.mpb"), "Folder not found: nowhere"),
         (("customers.csv", "-t", "churned", "-o", "."), "is a folder"),
     ],
 )
 def test_fit_says_what_is_wrong(run, arguments, words):
-    assert words in complain(run("fit", *arguments, "--quiet", code=1))
+    assert words in get_message(run("fit", *arguments, "--quiet", code=1))
 
 
 @pytest.mark.parametrize(
@@ -51,44 +54,44 @@ def test_fit_says_what_is_wrong(run, arguments, words):
         ("a.csv", b"x,y\n", "a.csv is empty: it has 0 rows."),
         ("a.csv", b"x,y\n1,2,3\n", "a.csv cannot be read: CSV parse error: Expected 2 columns, got 3"),
         ("a.csv", b"x,x\n1,2\n", "more than one column 'x'"),
-        ("a.csv", b"x,y\n\xff\xfe,1\n", "not UTF-8"),
+        ("a.csv", b"x,y\n\xff\xfe,1\n", "not encoded in UTF-8"),
         ("a.parquet", b"not a table", "a.parquet cannot be read: "),
         ("a.arrow", b"not a table", "a.arrow cannot be read: "),
         ("a.npz", b"not a table", "a.npz cannot be read: "),
-        ("a.csv", b"x,y\n1,0\n1,1\n1,0\n", "no column to learn from beside the target 'y'. x is always 1"),
+        ("a.csv", b"x,y\n1,0\n1,1\n1,0\n", "no usable column besides the target 'y'. x is always 1"),
     ],
 )
 def test_fit_says_what_is_wrong_with_a_file(run, folder, name, content, words):
     (folder / name).write_bytes(content)
-    assert words in complain(run("fit", name, "--target", "y", code=1))
+    assert words in get_message(run("fit", name, "--target", "y", code=1))
 
 
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"Y": [1]}, "must hold an array X"),
-        ({"X": [1, 2]}, "must hold an array X of two dimensions"),
-        ({"X": [[1], [2]], "y": [1, 2, 3]}, "X has 2 rows, but y has the shape (3,)"),
+        ({"Y": [1]}, "must contain a two-dimensional array X"),
+        ({"X": [1, 2]}, "must contain a two-dimensional array X"),
+        ({"X": [[1], [2]], "y": [1, 2, 3]}, "X has 2 rows, but y has shape (3,)"),
         ({"X": [[1], [2]], "feature_names": ["a", "b"]}, "X has 1 columns, but feature_names has 2"),
-        ({"X": [[1], [2]], "y": [1, 2], "feature_names": ["y"]}, "called 'y'"),
+        ({"X": [[1], [2]], "y": [1, 2], "feature_names": ["y"]}, "named 'y'"),
         ({"X": np.array([[None], [1]])}, "pickle"),
         ({"X": [[1], [2]]}, "has no column 'y'"),
     ],
 )
 def test_fit_says_what_is_wrong_with_npz(run, folder, arrays, words):
     np.savez(folder / "a.npz", **arrays)
-    assert words in complain(run("fit", "a.npz", code=1))
+    assert words in get_message(run("fit", "a.npz", code=1))
 
 
 def test_fit_counts_rows_without_a_target(run, folder):
     write(folder, x=[1.0, 2, 4, 3], y=pa.array([1.5, None, np.nan, 2]))
-    assert "'y' is missing in 2 rows" in complain(run("fit", "table.parquet", "-t", "y", code=1))
+    assert "'y' is missing in 2 rows" in get_message(run("fit", "table.parquet", "-t", "y", code=1))
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("fit", "customers.csv"), "name the column to predict"),
+        (("fit", "customers.csv"), "name of the column to predict"),
         (("fit",), "TABLE"),
         (("fit", "customers.csv", "-t", "churned", "--frobnicate"), "No such option"),
         (("fit", "customers.csv", "-t", "churned", "--task", "clustering"), "clustering"),
@@ -96,10 +99,10 @@ def test_fit_counts_rows_without_a_target(run, folder):
         (("fit", "customers.csv", "-t", "churned", "--set", "max_depth"), "KEY=VALUE"),
         (("fit", "customers.csv", "-t", "churned", "--set", "max_depth=-1"), "'max_depth' parameter"),
         (("fit", "customers.csv", "-t", "churned", "--set", "callbacks=[]"), "no parameter 'callbacks'"),
-        (("fit", "customers.csv", "-t", "spend", "--preset", "paper"), "the paper is about classes"),
+        (("fit", "customers.csv", "-t", "spend", "--preset", "paper"), "paper is for classification only"),
         (("tune", "customers.csv", "-t", "churned", "--grid", "max_dept=3"), "did you mean 'max_depth'?"),
-        (("predict", "model.mpb", "customers.csv", "-o", "-", "--json"), "--json needs standard output"),
-        (("report", "model.mpb", "customers.csv", "--image-shape", "8"), "no shape such as 8x8"),
+        (("predict", "model.mpb", "customers.csv", "-o", "-", "--json"), "cannot go to standard output"),
+        (("report", "model.mpb", "customers.csv", "--image-shape", "8"), "expected a shape such as 8x8"),
         (("frobnicate",), "frobnicate"),
     ],
 )
@@ -129,7 +132,7 @@ def test_error_is_part_of_the_json_document(run):
 def test_nothing_is_overwritten_without_force(run, folder, command):
     path = folder / command[-1]
     path.write_text("precious")
-    assert f"{path.name} exists already: --force" in complain(run(*command, code=1))
+    assert f"{path.name} exists already: use --force" in get_message(run(*command, code=1))
     assert path.read_text() == "precious"
 
 
@@ -144,7 +147,7 @@ def test_write_that_fails_leaves_the_old_file_and_nothing_else(folder):
 
 @pytest.mark.parametrize("name", ["out.xlsx", "out", "out.npz", "out.csv.gz"])
 def test_predict_writes_known_kinds_only(run, name):
-    words = complain(run("predict", "model.mpb", "customers.csv", "-o", name, code=1))
+    words = get_message(run("predict", "model.mpb", "customers.csv", "-o", name, code=1))
     assert "must end in .arrow, .csv, .feather, .parquet, .tsv" in words
 
 
@@ -171,19 +174,28 @@ def change_customers(change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("two columns are gone", "new.csv has no column 'plan', 'calls', which the model needs"),
-        ("a date is gone", "new.csv has no column 'signup', which the model needs"),
-        ("another name", "no column 'calls', which the model needs; did you mean 'Calls'?"),
-        ("words for numbers", "Column 'calls' of new.csv holds categories, but the model learned numbers from it."),
-        ("numbers for words", "Column 'plan' of new.csv holds numbers, but the model learned categories (basic, plus)"),
-        ("words for dates", "Column 'signup' of new.csv holds categories, but the model learned dates (signup:"),
-        ("dates for moments", "Column 'seen' of new.csv holds dates, but the model learned dates (seen:hour) from it."),
-        ("numbers for truth", "Column 'active' of new.csv holds numbers, but the model learned categories"),
+        ("two columns are gone", "new.csv lacks columns 'plan', 'calls' that the model needs"),
+        ("a date is gone", "new.csv lacks column 'signup' that the model needs"),
+        ("another name", "lacks column 'calls' that the model needs; did you mean 'Calls'?"),
+        ("words for numbers", "Column 'calls' of new.csv contains categories, but the model was trained on numbers."),
+        (
+            "numbers for words",
+            "Column 'plan' of new.csv contains numbers, but the model was trained on categories (basic, plus)",
+        ),
+        (
+            "words for dates",
+            "Column 'signup' of new.csv contains categories, but the model was trained on dates (signup:",
+        ),
+        (
+            "dates for moments",
+            "Column 'seen' of new.csv contains dates, but the model was trained on dates (seen:hour).",
+        ),
+        ("numbers for truth", "Column 'active' of new.csv contains numbers, but the model was trained on categories"),
     ],
 )
 def test_predict_says_what_is_wrong_with_columns(run, trained, folder, change, words):
     write_text(change_customers(change), folder / "new.csv")
-    assert words in complain(run("predict", "model.mpb", "new.csv", code=1))
+    assert words in get_message(run("predict", "model.mpb", "new.csv", code=1))
 
 
 @pytest.mark.parametrize("column", ["plan", "calls", "signup", "active"])
@@ -196,19 +208,19 @@ def test_predict_takes_columns_without_values(run, trained, folder, column):
 def test_predict_refuses_a_column_with_the_name_of_a_prediction(run, trained, folder):
     table = make_customers()
     write_text(table.append_column("prediction", table["age"]), folder / "new.csv")
-    words = complain(run("predict", "model.mpb", "new.csv", "--columns", "prediction", code=1))
-    assert "'prediction' of new.csv has the name of one that is added" in words
+    words = get_message(run("predict", "model.mpb", "new.csv", "--columns", "prediction", code=1))
+    assert "'prediction' of new.csv has the name of an output column" in words
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("modl.mpb", "There is no model modl.mpb; did you mean 'model.mpb'?"),
+        ("modl.mpb", "Model file not found: modl.mpb; did you mean 'model.mpb'?"),
         ("customers.csv", "customers.csv: this is not a model file of mpboost."),
     ],
 )
 def test_info_says_what_is_wrong_with_a_model(run, trained, name, words):
-    assert words in complain(run("info", name, code=1))
+    assert words in get_message(run("info", name, code=1))
 
 
 def test_models_without_names_need_as_many_columns(run, folder):
@@ -216,5 +228,5 @@ def test_models_without_names_need_as_many_columns(run, folder):
 
     X = np.random.default_rng(0).normal(size=(50, 2))
     save_model(MPBoostClassifier(n_estimators=3).fit(X, X[:, 0] > 0), folder / "python.mpboost")
-    words = complain(run("predict", "python.mpboost", "customers.csv", code=1))
-    assert "without names on 2 features, but customers.csv has 11 columns" in words
+    words = get_message(run("predict", "python.mpboost", "customers.csv", code=1))
+    assert "on 2 features without names, but customers.csv has 11 columns" in words

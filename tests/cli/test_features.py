@@ -1,4 +1,4 @@
-"""What becomes of columns: numbers, categories, dates, identifiers and constants."""
+"""Columns as features and targets: numbers, categories, dates, identifiers and constants."""
 
 import datetime
 import decimal
@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mpboost.cli.features import derive_features, find_kind, survey_columns, take_features
-from mpboost.cli.targets import Task, as_labels, choose_task
+from mpboost.cli.features import choose_features, derive_features, infer_column_kind, make_training_features
+from mpboost.cli.targets import TargetKind, as_labels, choose_target_kind
 
 N = 120
 RNG = np.random.default_rng(0)
 
 
-def survey(values, **options):
+def choose(values, **options):
     table = pa.table({"c": values, "y": np.arange(len(values))})
-    (column,) = survey_columns(table, target="y", **({"keep": [], "drop": []} | options))
+    (column,) = choose_features(table, target="y", **({"keep": [], "drop": []} | options))
     return column
 
 
@@ -27,8 +27,8 @@ def survey(values, **options):
         ([f"word {i}" for i in range(61)] + ["a"] * 59, "identifier: text"),
         ([f"word {i}" for i in range(59)] + ["a"] * 61, ""),
         ([f"word {i}" for i in range(50)], ""),
-        (np.arange(N) * 3, "identifier: whole numbers"),
-        (np.arange(N)[::-1], "identifier: whole numbers"),
+        (np.arange(N) * 3, "identifier: sorted whole numbers"),
+        (np.arange(N)[::-1], "identifier: sorted whole numbers"),
         (RNG.permutation(N), ""),
         (np.arange(N) // 2, ""),
         (np.arange(N) * 1.5, ""),
@@ -39,34 +39,34 @@ def survey(values, **options):
         ([True] * N, "is always True"),
         (pa.nulls(N), "has no values"),
         (pa.nulls(N, pa.string()), "has no values"),
-        ([[1, 2]] * N, "holds list<"),
+        ([[1, 2]] * N, "contains unsupported values (list<"),
         ([datetime.date(2024, 1, 1)] * N, "is always 2024-01-01"),
         ([datetime.date(2024, 1, 1) + datetime.timedelta(days=i) for i in range(N)], ""),
     ],
 )
-def test_survey_leaves_out_what_cannot_help(values, reason):
-    column = survey(values)
+def test_choose_features_leaves_out_useless_columns(values, reason):
+    column = choose(values)
     assert reason in column.reason
     assert bool(column.features) == (not reason)
     assert bool(column.reason) == bool(reason)
 
 
 @pytest.mark.parametrize("values", [[f"word {i}" for i in range(N)], np.arange(N), [5] * N])
-def test_survey_takes_what_is_kept(values):
-    assert survey(values, keep=["c"]).features == ("c",)
+def test_choose_features_uses_columns_that_are_kept(values):
+    assert choose(values, keep=["c"]).features == ("c",)
 
 
 @pytest.mark.parametrize("values", [pa.nulls(N), [[1, 2]] * N])
-def test_survey_cannot_keep_what_has_no_values(values):
-    assert survey(values, keep=["c"]).features == ()
+def test_choose_features_cannot_keep_columns_without_values(values):
+    assert choose(values, keep=["c"]).features == ()
 
 
-def test_survey_leaves_out_what_is_dropped():
-    assert survey(RNG.normal(size=N), drop=["c"]).features == ()
+def test_choose_features_leaves_out_dropped_columns():
+    assert choose(RNG.normal(size=N), drop=["c"]).features == ()
 
 
-def test_survey_counts_what_is_missing():
-    column = survey(["a", None, "b", None] * 30)
+def test_choose_features_counts_missing_values():
+    column = choose(["a", None, "b", None] * 30)
     assert (column.n_missing, column.n_values) == (60, 2)
 
 
@@ -100,7 +100,7 @@ def test_derive_features_makes_numbers_of_dates(values, features):
     values = pa.chunked_array([values])
     if values.null_count:
         features = {part: [*numbers, None] for part, numbers in features.items()}
-    derived = derive_features("d", values, find_kind(values.type))
+    derived = derive_features("d", values, infer_column_kind(values.type))
     assert {name: column.to_pylist() for name, column in derived.items()} == {
         f"d:{part}": pytest.approx(numbers) for part, numbers in features.items()
     }
@@ -118,31 +118,31 @@ def test_derive_features_makes_numbers_of_dates(values, features):
         ([1, None, 3], [1, None, 3]),
     ],
 )
-def test_take_features_makes_words_and_numbers(values, expected):
+def test_make_training_features_makes_text_and_numbers(values, expected):
     table = pa.table({"c": values})
-    columns = survey_columns(table, target="y", keep=["c"], drop=[])
-    assert take_features(table, columns)["c"].to_pylist() == expected
+    columns = choose_features(table, target="y", keep=["c"], drop=[])
+    assert make_training_features(table, columns)["c"].to_pylist() == expected
 
 
 @pytest.mark.parametrize(
     ("y", "task"),
     [
-        (["a", "b"], Task.CLASSIFICATION),
-        ([True, False], Task.CLASSIFICATION),
-        ([0, 1], Task.CLASSIFICATION),
-        (range(20), Task.CLASSIFICATION),
-        (range(21), Task.REGRESSION),
-        ([0.0, 1.0], Task.CLASSIFICATION),
-        ([0.5, 1.0], Task.REGRESSION),
+        (["a", "b"], TargetKind.CLASSIFICATION),
+        ([True, False], TargetKind.CLASSIFICATION),
+        ([0, 1], TargetKind.CLASSIFICATION),
+        (range(20), TargetKind.CLASSIFICATION),
+        (range(21), TargetKind.REGRESSION),
+        ([0.0, 1.0], TargetKind.CLASSIFICATION),
+        ([0.5, 1.0], TargetKind.REGRESSION),
     ],
 )
 def test_choose_task_looks_at_the_target(y, task):
-    assert choose_task(Task.AUTO, np.array(y), "y")[0] is task
+    assert choose_target_kind(TargetKind.AUTO, np.array(y), "y")[0] is task
 
 
 def test_choose_task_does_what_it_is_told():
-    assert choose_task(Task.REGRESSION, np.array([0, 1]), "y") == (Task.REGRESSION, "")
-    assert choose_task(Task.CLASSIFICATION, np.arange(99), "y") == (Task.CLASSIFICATION, "")
+    assert choose_target_kind(TargetKind.REGRESSION, np.array([0, 1]), "y") == (TargetKind.REGRESSION, "")
+    assert choose_target_kind(TargetKind.CLASSIFICATION, np.arange(99), "y") == (TargetKind.CLASSIFICATION, "")
 
 
 def test_as_labels_calls_whole_numbers_by_their_names():

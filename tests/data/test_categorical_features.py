@@ -159,7 +159,7 @@ def test_check_training_data_learns_no_categories_from_rows_without_weight():
 
 def test_check_table_refuses_text_in_a_column_of_numbers():
     model = fit(pd.DataFrame({"a": [1, 2], "c": ["x", "y"]}))
-    with pytest.raises(TypeError, match="Column 'a' of X holds String"):
+    with pytest.raises(TypeError, match="Column 'a' of X contains String"):
         check_table(model, pd.DataFrame({"a": ["1", "2"], "c": ["x", "y"]}))
 
 

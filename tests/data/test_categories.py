@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpboost.data.categories import MISSING, Categories, Factors, as_keys, factorise, find_categorical, learn_categories
+from mpboost.data.categories import (
+    MISSING,
+    Categories,
+    Factors,
+    as_keys,
+    factorise,
+    learn_categories,
+    make_categorical_mask,
+)
 
 
 def make_objects(values):
@@ -181,30 +189,30 @@ CHOICES = {
 
 
 @pytest.mark.parametrize(("wanted", "expected"), CHOICES.values(), ids=CHOICES.keys())
-def test_find_categorical_reads_every_way_to_name_features(wanted, expected):
-    mask = find_categorical(wanted, NAMES, 3, np.array([False, True, False]))
+def test_make_categorical_mask_reads_every_way_to_name_features(wanted, expected):
+    mask = make_categorical_mask(wanted, NAMES, 3, np.array([False, True, False]))
     assert (None if mask is None else mask.tolist()) == expected
 
 
-def test_find_categorical_finds_none_where_no_type_says_so():
-    assert find_categorical("from_dtype", NAMES, 3, np.zeros(3, dtype=bool)) is None
+def test_make_categorical_mask_is_none_where_no_type_is_categorical():
+    assert make_categorical_mask("from_dtype", NAMES, 3, np.zeros(3, dtype=bool)) is None
 
 
 BAD_CHOICES = {
     "another-word": ("by_dtype", NAMES, "from_dtype"),
-    "short-mask": ([True, False], NAMES, "mask of 2 features, but X has 3"),
-    "too-large": ([3], NAMES, r"in \[0, 2\]"),
-    "negative": ([-1], NAMES, r"in \[0, 2\]"),
+    "short-mask": ([True, False], NAMES, "mask for 2 features, but X has 3"),
+    "too-large": ([3], NAMES, "from 0 to 2"),
+    "negative": ([-1], NAMES, "from 0 to 2"),
     "unknown-name": (["a", "z"], NAMES, r"\['z'\]"),
-    "names-of-an-array": (["a"], None, "X has none"),
-    "number-among-names": (np.array(["a", 1], dtype=object), NAMES, "names that X has not"),
+    "names-of-an-array": (["a"], None, "X has no column names"),
+    "number-among-names": (np.array(["a", 1], dtype=object), NAMES, "names that X does not have"),
     "floats": ([0.0], NAMES, "float64"),
-    "two-dimensions": ([[0, 1]], NAMES, "one dimension"),
-    "scalar": (1, NAMES, "one dimension"),
+    "two-dimensions": ([[0, 1]], NAMES, "one-dimensional"),
+    "scalar": (1, NAMES, "one-dimensional"),
 }
 
 
 @pytest.mark.parametrize(("wanted", "names", "word"), BAD_CHOICES.values(), ids=BAD_CHOICES.keys())
-def test_find_categorical_refuses(wanted, names, word):
+def test_make_categorical_mask_refuses(wanted, names, word):
     with pytest.raises(ValueError, match=word):
-        find_categorical(wanted, names, 3, np.zeros(3, dtype=bool))
+        make_categorical_mask(wanted, names, 3, np.zeros(3, dtype=bool))

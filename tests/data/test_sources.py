@@ -11,7 +11,7 @@ import pytest
 
 from mpboost.data import sources
 from mpboost.data.checks import check_table
-from mpboost.data.sources import _find_block
+from mpboost.data.sources import _view_as_block
 from mpboost.data.tables import ColumnTable, DenseTable
 from tests.support.inputs import check, each_frame, fit, read
 
@@ -90,7 +90,7 @@ def test_check_training_data_finds_no_one_array_where_columns_are_apart():
         assert isinstance(table, ColumnTable)
         np.testing.assert_array_equal(table.to_array(), parts.to_numpy())
     apart = {"gap": [X[:, 0], X[:, 1], X[:, 3]], "slice": [X[:-1, 0], X[::2, 1]], "type": [X[:, 0], X.view("i8")[:, 1]]}
-    assert {name: _find_block(columns) for name, columns in apart.items()} == dict.fromkeys(apart)
+    assert {name: _view_as_block(columns) for name, columns in apart.items()} == dict.fromkeys(apart)
 
 
 def test_check_training_data_keeps_whole_numbers_exact():
@@ -188,7 +188,7 @@ def test_check_training_data_names_columns_that_are_no_numbers(column):
     table = pa.table({"fine": [1, 2], "bad": column})
     for X in (table, pl.from_arrow(table), table.to_pandas(types_mapper=pd.ArrowDtype), table.to_pandas()):
         for options in ({}, {"categorical_features": None}):
-            with pytest.raises(TypeError, match=r"Column 'bad' of X.*(leave it out|converted)"):
+            with pytest.raises(TypeError, match=r"Column 'bad' of X.*(drop it|convert it to numbers)"):
                 check(X, y=[0, 1], **options)
 
 
@@ -211,7 +211,7 @@ def test_check_training_data_names_columns_of_pandas_that_are_no_numbers(column)
 def test_check_training_data_refuses_text_where_nothing_is_categorical(make_frame):
     frame = make_frame({"fine": [1, 2], "bad": ["x", "y"]})
     for nothing in (None, [], [False, False], ["fine"]):
-        with pytest.raises(TypeError, match=r"Column 'bad' of X holds String.*categorical_features"):
+        with pytest.raises(TypeError, match=r"Column 'bad' of X contains String.*categorical_features"):
             check(frame, y=[0, 1], categorical_features=nothing)
 
 

@@ -239,6 +239,7 @@ def try_script(script, timeout=60):
     return process.returncode, output
 
 
+@pytest.mark.slow
 def test_fit_with_a_weak_learner_that_answers_other_than_its_labels_does_not_crash():
     # Votes beyond -1 and +1 must not lead out of the table of weights.
     returncode, output = try_script("""
@@ -255,6 +256,7 @@ def test_fit_with_a_weak_learner_that_answers_other_than_its_labels_does_not_cra
     assert "refused" in output
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits its own memory as Linux does")
 def test_fit_with_more_threads_than_the_system_gives_neither_hangs_nor_crashes():
     returncode, output = try_script(
@@ -281,12 +283,12 @@ def test_weak_learner_errors_reach_the_user():
 
 def test_fit_refuses_dates():
     dates = np.array([["2020-01-01"], ["NaT"], ["2021-01-01"]] * 20, dtype="datetime64[s]")
-    with pytest.raises(TypeError, match="convert dates"):
+    with pytest.raises(TypeError, match="convert it to numbers"):
         make_model().fit(dates, Y)
 
 
 def test_fit_names_a_few_of_the_labels_that_only_validation_has():
-    with pytest.raises(ValueError, match=r"y_val has labels that y has not: 2, 3, 4, 5, 6, \.\.\.\.$"):
+    with pytest.raises(ValueError, match=r"y_val contains labels that y does not have: 2, 3, 4, 5, 6, \.\.\.\.$"):
         make_model().fit(X, Y, X_val=X, y_val=np.arange(len(Y)))
-    with pytest.raises(ValueError, match=r"y_val has labels that y has not: 'no'\.$"):
+    with pytest.raises(ValueError, match=r"y_val contains labels that y does not have: 'no'\.$"):
         make_model().fit(X, Y, X_val=X, y_val=["no"] * len(Y))

@@ -1,5 +1,6 @@
 """The shared battery, run for every public estimator."""
 
+import pytest
 from sklearn.base import BaseEstimator
 
 import mpboost
@@ -25,6 +26,7 @@ class TestMPBoostClassifierOfManyClasses(VariantBattery):
     subject = MANY_CLASSES
 
 
+@pytest.mark.slow  # as are many classes in other ways
 class TestMPBoostClassifierOfColours(VariantBattery):
     subject = COLOURED_CLASSES
 

@@ -362,6 +362,7 @@ def test_classes_of_one_row_are_known():
         assert np.isfinite(model.oop_losses_).all()
 
 
+@pytest.mark.slow
 def test_hundreds_of_classes_are_learned():
     rng = np.random.default_rng(0)
     y = np.arange(1800) % 300

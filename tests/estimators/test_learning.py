@@ -11,6 +11,8 @@ from mpboost import PAPER, MPBoostClassifier, MPBoostRegressor
 from tests.support.oracle import WEIGHTINGS
 from tests.support.real_data import load_data
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(5)
 MNIST = {**PAPER, "max_samples": 500, "max_features": 30}
 

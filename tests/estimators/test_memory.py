@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for the peak of memory")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="asks Linux for the peak of memory"),
+]
 
 N_ROWS, N_COLUMNS = 400_000, 50
 DATA_BYTES = 4 * N_ROWS * N_COLUMNS

@@ -42,6 +42,7 @@ def flip(y, seed=0, share=0.2):
 # The rate by noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_auto_rate_loses_little_by_flipped_labels(seed):
     X, y, X_test, y_test = make_clean(seed)
@@ -58,6 +59,7 @@ def test_auto_rate_loses_little_by_flipped_labels(seed):
     assert find_loss("auto") < 0.045
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "gain"), [("margin", 0.005), ("m2", 0.02), ("oc", 0.05)])
 def test_auto_rate_gains_with_flipped_labels_of_many_classes(way, gain):
     gains = []
@@ -93,6 +95,7 @@ def make_xor(seed, n_samples=3000, n_features=60):
     return X, (X[:, 0] > 0) ^ (X[:, 1] > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_unseen_rows_find_features_that_count_together(seed):
     X, y = make_xor(seed)
@@ -108,6 +111,7 @@ def test_unseen_rows_find_features_that_count_together(seed):
     assert unseen.score(X[1500:], y[1500:]) > max(0.98, impurity.score(X[1500:], y[1500:]) + 0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_unseen_rows_find_the_corners_of_a_cube_among_noise(seed):
     # As Madelon is made: clusters at the corners of a cube, and features that tell nothing.
@@ -226,6 +230,7 @@ def test_copies_keep_the_scale_of_the_decision_function(way, tmp_path):
     assert np.abs(votes - np.rint(votes)).max() < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_threads_do_not_change_rate_nor_importances(n_classes):
     rng = np.random.default_rng(0)

@@ -278,6 +278,7 @@ def test_weak_learner_learns(estimator, parameters):
     assert model.feature_probabilities_.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_weak_learner_that_is_a_tree_comes_close_to_the_native_one():
     parameters = {"n_estimators": 100, "stopping": None}
     native = make(**parameters).fit(X, Y).score(X_NEW, Y_NEW)
@@ -294,6 +295,7 @@ def test_weak_learner_that_predicts_no_numbers_is_refused():
         make(estimator=Broken()).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighting", RESIDUAL_WEIGHTINGS)
 def test_friedman_is_learned_as_by_a_forest(weighting):
     model = MPBoostRegressor(weighting=weighting, n_estimators=300, max_features=7, random_state=0).fit(X, Y)

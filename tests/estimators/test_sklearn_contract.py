@@ -26,6 +26,7 @@ def test_grid_search_reaches_into_the_weak_learner(cancer):
     assert search.best_params_ == {"estimator__max_depth": 4}
 
 
+@pytest.mark.slow
 def test_grid_search_in_parallel_equals_one_after_the_other(cancer):
     scores = [
         GridSearchCV(make_model(n_jobs=2), {"max_samples": [10, 50]}, cv=2, n_jobs=n_jobs)
@@ -36,6 +37,7 @@ def test_grid_search_in_parallel_equals_one_after_the_other(cancer):
     np.testing.assert_array_equal(*scores)
 
 
+@pytest.mark.slow
 def test_cross_val_score_is_good_on_breast_cancer(cancer):
     assert cross_val_score(make_model(n_estimators=200), *cancer, cv=5).mean() > 0.94
 
@@ -44,6 +46,7 @@ def test_cross_val_score_by_area_under_the_curve_uses_the_decision_function(canc
     assert cross_val_score(make_model(), *cancer, cv=3, scoring="roc_auc").mean() > 0.97
 
 
+@pytest.mark.slow
 def test_calibrated_classifier_makes_good_probabilities(cancer):
     X_train, X_test, y_train, y_test = train_test_split(*cancer, random_state=0)
     calibrated = CalibratedClassifierCV(make_model(), cv=3).fit(X_train, y_train)
@@ -56,11 +59,13 @@ def test_select_from_model_reads_feature_importances():
     assert selector.get_support(indices=True).tolist() == [2, 7]
 
 
+@pytest.mark.slow
 def test_one_versus_rest_gives_many_classes():
     X, y = load_iris(return_X_y=True)
     assert cross_val_score(OneVsRestClassifier(make_model()), X, y, cv=3).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_out_of_patch_score_agrees_with_cross_validation(cancer):
     X, y = cancer
     model = make_model(n_estimators=200, stopping=None)
@@ -71,6 +76,7 @@ def test_out_of_patch_score_agrees_with_cross_validation(cancer):
 # Copies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES.keys())
 def test_copy_of_a_model_of_weak_learners_predicts_as_the_original(cancer, tmp_path, make_copy):
     X, y = cancer
@@ -87,7 +93,7 @@ def test_validation_labels_must_be_known(cancer):
     X, y = cancer
     model = make_model().fit(X, y)
     before = dict(vars(model))
-    with pytest.raises(ValueError, match="labels that y has not: 2"):
+    with pytest.raises(ValueError, match="labels that y does not have: 2"):
         model.fit(X, y, X_val=X[:3], y_val=[0, 1, 2])
     assert all(value is before[name] for name, value in vars(model).items())
 

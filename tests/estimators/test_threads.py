@@ -85,6 +85,7 @@ def test_random_state_reaches_every_source_of_chance(parameters):
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
+@pytest.mark.slow
 def test_random_state_fixes_the_model_across_processes():
     script = """
 import joblib, numpy as np
@@ -107,6 +108,7 @@ def test_n_jobs_does_not_change_the_model(rows, alone, n_jobs):
     assert describe_model(model) == describe_model(alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64], ids=["uint8", "float64"])
 def test_n_jobs_does_not_change_the_model_of_any_type_of_table(dtype, order):
@@ -117,12 +119,14 @@ def test_n_jobs_does_not_change_the_model_of_any_type_of_table(dtype, order):
     assert describe_model(four) == describe_model(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighting", ["exponential", "hard_exponential", "hard_logistic"])
 def test_n_jobs_does_not_change_the_model_of_any_weighting(rows, weighting):
     one, four = (MPBoostClassifier(**PARAMETERS, weighting=weighting, n_jobs=n_jobs).fit(*rows) for n_jobs in (1, 4))
     assert describe_model(four) == describe_model(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [2, 4])
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
 def test_n_jobs_does_not_change_predictions(alone, method, n_jobs):
@@ -132,6 +136,7 @@ def test_n_jobs_does_not_change_predictions(alone, method, n_jobs):
     assert getattr(threaded, method)(X).tobytes() == expected.tobytes()
 
 
+@pytest.mark.slow
 def test_n_jobs_does_not_change_staged_decisions(rows, alone):
     X, _ = rows
     threaded = MPBoostClassifier(**PARAMETERS, n_jobs=4).fit(*rows)
@@ -230,6 +235,7 @@ def test_fork_inside_a_threaded_fit_can_fit_and_predict(rows, alone):
 # Several threads of the caller
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_predict_from_many_threads_at_once_gives_the_same(rows, alone, n_jobs):
     X, y = rows
@@ -242,6 +248,7 @@ def test_predict_from_many_threads_at_once_gives_the_same(rows, alone, n_jobs):
         np.testing.assert_array_equal(np.concatenate(results[8 * k : 8 * k + 8]), expected)
 
 
+@pytest.mark.slow
 def test_fit_from_many_threads_at_once_gives_the_same(rows, alone):
     X, y = rows
     with ThreadPoolExecutor(3) as pool:

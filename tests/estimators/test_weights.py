@@ -58,6 +58,7 @@ def test_class_weight_names_classes_by_their_labels():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [{"learning_rate": 0.03}, {"weighting": "hard_logistic"}, {"adaptive_observations": False}],

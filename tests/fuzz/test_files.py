@@ -10,6 +10,7 @@ import pytest
 from fuzz import files, mutations, pool
 
 
+@pytest.mark.slow
 def test_changed_files_are_refused_or_load_a_model_that_works():
     outcomes = [(case, *files.run_case(case)) for case in range(1000)]
     assert [outcome for outcome in outcomes if outcome[1] not in ("refused", "loaded")] == []
@@ -35,6 +36,7 @@ def wait_until(end):
         pass
 
 
+@pytest.mark.slow
 def test_case_notices_wrong_exceptions_time_and_memory(monkeypatch):
     loads = {
         "error": lambda path: {}["x"],
@@ -46,6 +48,7 @@ def test_case_notices_wrong_exceptions_time_and_memory(monkeypatch):
         assert files.run_case(0)[0] == kind
 
 
+@pytest.mark.slow
 def test_pool_attributes_signals_hangs_and_errors_to_their_case(monkeypatch):
     monkeypatch.setattr(pool, "PATIENCE", 2.0)
     outcomes = {outcome.case: outcome for outcome in pool.run_cases("tests.support.fuzz_target:misbehave", range(10))}

@@ -14,6 +14,7 @@ from mpboost import MPBoostClassifier, MPBoostRegressor
 OUTCOMES = {"fitted", "ValueError", "TypeError", "LieError"}
 
 
+@pytest.mark.slow
 def test_generated_input_is_fitted_or_refused():
     outcomes = [(case, *inputs.run_case(case)) for case in range(400)]
     assert [outcome for outcome in outcomes if outcome[1] not in OUTCOMES] == []

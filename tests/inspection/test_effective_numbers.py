@@ -34,7 +34,7 @@ def test_effective_numbers_that_are_small_show_on_a_logarithmic_axis(last, scale
 
 
 def test_effective_numbers_refuse_other_lengths():
-    with pytest.raises(ValueError, match="same length"):
+    with pytest.raises(ValueError, match="equally long"):
         EffectiveNumbersDisplay([1, 2], [1.0], [1.0, 1.0], n_samples=1, n_features=1)
 
 
@@ -47,5 +47,5 @@ def test_effective_numbers_refuse_other_lengths():
     ids=["numbers", "paths"],
 )
 def test_models_of_older_files_have_no_history_to_draw(make):
-    with pytest.raises(ValueError, match="a file of an older version"):
+    with pytest.raises(ValueError, match="an older version saved it"):
         make(load_model(OLD))

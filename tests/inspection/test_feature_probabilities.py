@@ -53,6 +53,7 @@ def test_images_show_all_moments_on_one_scale(recorded):
     draw(display)
 
 
+@pytest.mark.slow
 def test_images_are_drawn_where_asked(recorded):
     model, recorder = recorded
     _, panels = plt.subplots(2, 2)
@@ -60,7 +61,7 @@ def test_images_are_drawn_where_asked(recorded):
         model, kind="image", recorder=recorder, image_shape=(8, 8), ax=panels
     )
     assert list(display.ax_) == list(panels.flat)
-    with pytest.raises(ValueError, match="1 images to draw, and 4 axes"):
+    with pytest.raises(ValueError, match="1 images need as many axes, but ax has 4"):
         FeatureProbabilitiesDisplay.from_estimator(model, kind="image", image_shape=(8, 8), ax=panels)
 
 
@@ -116,10 +117,10 @@ def test_paths_of_too_many_features_need_a_recorder(monkeypatch):
     ("arguments", "message"),
     [
         ({"kind": "pie"}, "kind='pie' must be"),
-        ({"kind": "image"}, "need image_shape"),
-        ({"kind": "image", "image_shape": (8, 9)}, "product is the 64 features"),
-        ({"kind": "image", "image_shape": (-8, -8)}, "product is the 64 features"),
-        ({"kind": "image", "image_shape": (64,)}, "product is the 64 features"),
+        ({"kind": "image"}, "needs image_shape"),
+        ({"kind": "image", "image_shape": (8, 9)}, "product is 64"),
+        ({"kind": "image", "image_shape": (-8, -8)}, "product is 64"),
+        ({"kind": "image", "image_shape": (64,)}, "product is 64"),
     ],
 )
 def test_feature_probabilities_refuse_what_makes_no_picture(recorded, arguments, message):
@@ -133,7 +134,7 @@ def test_feature_probabilities_refuse_the_recorder_of_another_fit(recorded, mode
 
 
 def test_feature_probabilities_refuse_other_numbers_of_features():
-    with pytest.raises(ValueError, match="a number for each feature"):
+    with pytest.raises(ValueError, match="one number per feature"):
         FeatureProbabilitiesDisplay({0: [0.5, 0.5], 1: [1.0]})
     with pytest.raises(ValueError, match="1 feature_names for 2 features"):
         FeatureProbabilitiesDisplay({0: [0.5, 0.5]}, feature_names=["a"])

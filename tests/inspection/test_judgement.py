@@ -80,9 +80,9 @@ def test_oop_counts_are_the_learners_whose_minipatch_did_not_have_the_row(kind):
 def test_oop_counts_of_gradient_models_are_the_trees_of_the_model_that_reserved_the_row(kind):
     model, *_ = fit_kind(kind, warm_start=True)
     expected, present = np.zeros(N_ROWS), np.arange(10, N_ROWS)
-    predictors = model._run.task.predictors
+    predictors = model._run.parts.task.predictors
     for tree in range(model.best_iteration_):
-        expected[present[predictors[tree % len(predictors)].reserved]] += 1
+        expected[present[predictors[tree % len(predictors)].weights == 0]] += 1  # rows that it never learns from
     assert model.oop_counts_.dtype == np.int32
     np.testing.assert_array_equal(model.oop_counts_, expected)
 
@@ -105,7 +105,7 @@ def test_oop_counts_stay_when_training_goes_on(kind):
 def test_oop_counts_and_the_difference_give_the_votes_for_two_classes():
     model, *_ = fit_kind("few learners", warm_start=True)
     run = model._run
-    votes = run.task.count_oop_votes(run.best.task, run.best_iteration)
+    votes = run.parts.task.count_oop_votes(run.best.task, run.best_iteration)
     votes = votes[votes.any(axis=1)]
     assert (votes[:, 0] == votes[:, 1]).any(), "there are no draws to test with"
     winners = np.where(votes[:, 0] == votes[:, 1], model._ranks.argmax(), votes.argmax(axis=1))

@@ -184,6 +184,7 @@ def test_find_label_issues_finds_flipped_labels(n_classes, way):
     assert right[is_flipped[issues.row]].mean() > 0.8
 
 
+@pytest.mark.slow
 def test_find_label_issues_finds_few_where_labels_are_right():
     X, y = load_digits(return_X_y=True)
     model = MPBoostClassifier(n_estimators=100, stopping=None, random_state=0).fit(X, y)

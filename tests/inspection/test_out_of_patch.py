@@ -75,6 +75,7 @@ def test_confusion_counts_the_rows_that_were_judged(models, task):
     assert names == [str(label) for label in model.classes_]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_classes", "name"),
     [(2, "{}"), (8, "number {}"), (26, "a rather long name {}"), (40, "{}"), (100, "{}")],
@@ -121,7 +122,7 @@ def test_residuals_of_many_rows_are_a_sample_and_of_few_have_no_quantiles():
 @pytest.mark.parametrize(
     ("display", "task", "message"),
     [
-        (OOPCalibrationDisplay, "numbers", "is for classes, and MPBoostRegressor predicts numbers"),
+        (OOPCalibrationDisplay, "numbers", "is for classes, but MPBoostRegressor predicts numbers"),
         (OOPConfusionDisplay, "gradients of numbers", "predicts numbers: use OOPResidualsDisplay"),
         (OOPResidualsDisplay, "many classes", "predicts classes: use OOPConfusionDisplay"),
     ],
@@ -149,12 +150,12 @@ def test_out_of_patch_displays_need_rows_that_were_judged(models, data):
     ("make", "message"),
     [
         (lambda: OOPCalibrationDisplay([0.5, 1.5], [True, True]), "between 0 and 1"),
-        (lambda: OOPCalibrationDisplay([0.5], [True, True]), "as many"),
+        (lambda: OOPCalibrationDisplay([0.5], [True, True]), "of the same length"),
         (lambda: OOPCalibrationDisplay([0.5], [True], n_bins=0), "n_bins=0"),
-        (lambda: OOPConfusionDisplay([[1, 2]]), "as many columns as rows"),
-        (lambda: OOPConfusionDisplay([[0]]), "count something"),
+        (lambda: OOPConfusionDisplay([[1, 2]]), "must be square"),
+        (lambda: OOPConfusionDisplay([[0]]), "at least one count above 0"),
         (lambda: OOPConfusionDisplay([[1]], display_labels=["a", "b"]), "2 display_labels for 1 classes"),
-        (lambda: OOPResidualsDisplay([1.0], [1.0, 2.0]), "as many numbers"),
+        (lambda: OOPResidualsDisplay([1.0], [1.0, 2.0]), "equally long"),
     ],
 )
 def test_out_of_patch_displays_refuse_what_makes_no_picture(make, message):

@@ -17,7 +17,7 @@ def test_bands_are_mean_and_range_of_runs():
     heights = display.bands_["a"].get_paths()[0].vertices[:, 1]
     assert (heights.min(), heights.max()) == (0.1, 0.9)
     assert display.ax_.get_xlim() == (0, 3)
-    assert display.ax_.get_legend().get_title().get_text() == "mean, and range of 1 to 2 runs"
+    assert display.ax_.get_legend().get_title().get_text() == "mean and range of 1 to 2 runs"
 
 
 def test_bands_draw_errors_on_a_logarithmic_axis():

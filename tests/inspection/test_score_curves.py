@@ -44,9 +44,9 @@ def test_curves_of_losses_are_those_that_training_stops_by(models, data):
             np.testing.assert_array_equal(curves["out-of-patch"], each.oop_losses_)
         assert len(curves) == 1
         assert display.ax_.get_ylabel() == "loss"
-    with pytest.raises(ValueError, match="no curve for X and y"):
+    with pytest.raises(ValueError, match="X and y must be None"):
         ScoreCurvesDisplay.from_estimator(model, X, y, losses=True)
-    with pytest.raises(ValueError, match="gradient models keep them"):
+    with pytest.raises(ValueError, match="only gradient models"):
         ScoreCurvesDisplay.from_estimator(models["numbers"], losses=True)
 
 
@@ -83,9 +83,9 @@ def test_curves_look_past_the_first_iterations():
 
 def test_curves_refuse_half_of_the_data_and_other_lengths(models, data):
     _, X, y = data["two classes"]
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="both X and y"):
         ScoreCurvesDisplay.from_estimator(models["two classes"], X)
-    with pytest.raises(ValueError, match=f"X has {len(X)} rows, and y has 7"):
+    with pytest.raises(ValueError, match=f"X has {len(X)} rows, but y has 7"):
         ScoreCurvesDisplay.from_estimator(models["two classes"], X, y[:7])
     with pytest.raises(ValueError, match="at least one"):
         ScoreCurvesDisplay({})

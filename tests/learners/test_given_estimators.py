@@ -88,6 +88,7 @@ def test_weak_learner_with_coefficients_of_float32_keeps_q_a_distribution(cancer
     assert model.feature_probabilities_.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "parameters"),
     [case for name, case in LEARNERS.items() if "uniform" not in name],
@@ -151,6 +152,7 @@ def share_credit(estimator, importance):
     return np.mean(importances, axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [DecisionTreeClassifier(), KNeighborsClassifier(3)], ids=["tree", "neighbours"])
 def test_out_of_patch_importance_gives_less_credit_for_what_is_learned_by_heart(estimator):
     on_patch, on_others = (share_credit(estimator, kind) for kind in ("permutation", "out_of_patch"))
@@ -257,6 +259,7 @@ def test_weak_learner_parameters_can_be_set_through_the_model(cancer):
     assert np.count_nonzero(model.fit(*cancer).feature_importances_) == 1
 
 
+@pytest.mark.slow
 def test_weak_learner_that_is_a_tree_comes_close_to_the_native_one(cancer):
     X, y = cancer
     native, foreign = (
@@ -287,6 +290,7 @@ def make_unbalanced(n_rare):
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [None, LogisticRegression()], ids=["native", "logistic"])
 @pytest.mark.parametrize(("n_rare", "max_samples"), [(1, 2), (3, 5)])
 def test_minipatch_of_one_class_gets_a_row_of_the_other(estimator, n_rare, max_samples):

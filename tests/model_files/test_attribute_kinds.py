@@ -73,7 +73,7 @@ def test_lists_refuse_entries_where_there_is_none():
     parts = Parts()
     Lists(2).write(parts, "name", [[1, 2], [3]])
     parts.arrays["name.present"][0] = False
-    with pytest.raises(ModelFileError, match="where there should be none"):
+    with pytest.raises(ModelFileError, match="where it must have none"):
         Lists(2).read(parts, "name")
 
 
@@ -82,7 +82,7 @@ def test_values_refuse_what_means_nothing(text):
     parts = Parts(
         arrays={"name.text": np.frombuffer(text.encode(), np.uint8), "name.offsets": np.array([0, len(text)])}
     )
-    with pytest.raises(ModelFileError, match="means nothing"):
+    with pytest.raises(ModelFileError, match="invalid entry"):
         MixedValues(1).read(parts, "name")
 
 

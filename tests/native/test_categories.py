@@ -19,6 +19,7 @@ def measure_impurity(goes_left, labels, weights):
     return impurity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("n_categories", [2, 3, 5, 8])

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from mpboost import _native
+from tests.support.cases import list_cases
 from tests.support.native.naive_sorted_grower import Gini, check_tree, grow_classes
 from tests.support.native.naive_tree import MISSING, as_columns, find_leaves, make_tree, read_sets, read_splits
-from tests.support.native.patches import SORTED_PATCHES, WEIGHTS, Patch
+from tests.support.native.patches import SORTED_PATCHES, WEIGHTS, Patch, list_small
 
-patches = pytest.mark.parametrize("patch", SORTED_PATCHES.values(), ids=SORTED_PATCHES.keys())
+patches = pytest.mark.parametrize("patch", list_cases(SORTED_PATCHES, list_small(SORTED_PATCHES)))
+other_numbers = [pytest.param(n_classes, marks=pytest.mark.slow) for n_classes in (2, 26, 300)]
 
 
 def draw(patch: Patch, rng: np.random.Generator, n_rows: int, n_classes: int):
@@ -22,7 +24,7 @@ def draw(patch: Patch, rng: np.random.Generator, n_rows: int, n_classes: int):
 
 
 @patches
-@pytest.mark.parametrize("n_classes", [2, 3, 26, 300])
+@pytest.mark.parametrize("n_classes", [3, *other_numbers])
 def test_class_grower_matches_naive_twin(patch, n_classes):
     rng = np.random.default_rng(7)
     options = {"max_depth": 0, "min_samples_leaf": 1, **patch.options}

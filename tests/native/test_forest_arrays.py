@@ -152,6 +152,7 @@ def describes_trees(splits, leaf_values, offsets, sets):
     return all(is_valid_tree(splits, len(leaf_values), N_FEATURES, sets) for splits, leaf_values, sets in trees)
 
 
+@pytest.mark.slow
 def test_forest_takes_mutated_arrays_only_if_they_describe_trees(threads):
     rng = np.random.default_rng(0)
     codes = make_random_codes(rng, N_FEATURES, 70)

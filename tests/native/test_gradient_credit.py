@@ -34,6 +34,7 @@ def test_credit_matches_naive_twin(options):
     np.testing.assert_allclose(credits.sum(), -change, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_credit_is_zero_in_the_mean_on_rows_that_tell_nothing():
     problem = make_problem(0, max_leaf_nodes=20)
     grown, rng = problem.grow(), np.random.default_rng(0)
@@ -66,6 +67,7 @@ def test_chance_matches_naive_twin(options):
     np.testing.assert_allclose(grown.chance(sum_by_leaf(problem, grown, hessians)), np.sqrt(variance), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_chance_is_the_spread_of_credits_by_chance():
     problem = make_problem(0, max_leaf_nodes=20)
     grown, rng = problem.grow(), np.random.default_rng(0)

@@ -86,6 +86,7 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("derivatives", DERIVATIVES.values(), ids=DERIVATIVES.keys())
 @pytest.mark.parametrize("l2", [0.0, 1e-12, 1.0], ids="l2={}".format)
 @pytest.mark.parametrize("categorical", [0, 3])
@@ -117,6 +118,7 @@ def test_gradient_grower_stops_at_rows_with_equal_derivatives():
     np.testing.assert_allclose(grown.tree.leaf_values, [-0.3 / 0.21, 0.7 / 0.21], rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1e-320, 1e-300, 1e-100, 1e100, 1e200])
 def test_gradient_grower_bears_any_unit(factor):
     problem = make_problem()
@@ -137,6 +139,7 @@ def test_gradient_grower_finds_the_row_that_is_larger_than_all():
         np.testing.assert_allclose(alone.value, -1e12 / (problem.hessians[alone.rows].sum() + l2), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_gradient_grower_keeps_sums_of_large_patches():
     # Fields have fewer bits, and each row is rounded more: see what the check allows.
     problem = make_problem(0, 100_000, n_columns=3, missing=0.05, n_codes=30, categorical=1, max_leaf_nodes=8)
@@ -148,6 +151,7 @@ def test_gradient_grower_keeps_sums_of_large_patches():
     np.testing.assert_allclose([node.value for node in (*splits, *leaves)], exact, rtol=1e-2, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_gradient_grower_does_not_overflow_with_as_many_rows_as_it_takes(sign):
     # All bits are in use: gradients of one sign, so that sums are as large as they get, one unit of rounding at a time.
@@ -161,6 +165,7 @@ def test_gradient_grower_does_not_overflow_with_as_many_rows_as_it_takes(sign):
     np.testing.assert_allclose(grown.gains, n_rows, rtol=1e-3)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.data())
 def test_gradient_grower_passes_over_no_better_split(seed, data):
     n_columns = data.draw(st.integers(1, 10), "columns")

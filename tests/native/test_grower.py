@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from mpboost import _native
+from tests.support.cases import list_cases
 from tests.support.native.naive_grower import assert_same_tree, grow_arrays, grow_tree
 from tests.support.native.naive_tree import MISSING, as_columns
-from tests.support.native.patches import WEIGHTS, Patch
+from tests.support.native.patches import WEIGHTS, Patch, list_small
 
 PATCHES = {
     "tiny": Patch(rows=tuple(range(1, 20)) * 2, n_features=3),
@@ -71,7 +72,7 @@ PATCHES = {
 }
 
 
-@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES.keys())
+@pytest.mark.parametrize("patch", list_cases(PATCHES, list_small(PATCHES)))
 def test_grower_matches_naive_twin(kernels, patch):
     rng = np.random.default_rng(7)
     options = {"max_depth": 0, "min_samples_leaf": 1, "tie_value": 1.0, **patch.options}

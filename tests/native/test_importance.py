@@ -54,6 +54,7 @@ def test_permutation_expects_the_loss_of_a_perfect_stump():
     assert np.std(losses) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_categorical", [None, np.array([True, False, True, True])], ids=["numbers", "categories"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
 def test_permutation_agrees_with_naive_twin_on_average(weighted, is_categorical):
@@ -180,6 +181,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
 @pytest.mark.parametrize(("draw", "make_grower", "judge"), KINDS.values(), ids=KINDS.keys())
 def test_permutation_judges_classes_and_numbers_as_the_naive_twin_on_average(draw, make_grower, judge, weighted):

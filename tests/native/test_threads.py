@@ -25,6 +25,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
 def test_threads_that_cannot_start_raise_an_error():
     # In a process of its own: the room for stacks is taken away, and a failure may hang or abort.

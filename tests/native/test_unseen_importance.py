@@ -75,6 +75,7 @@ def test_unseen_importances_of_grown_trees_match_naive_twin(draw, make_grower, w
     assert (signs > 0).all()  # there was something to tell apart
 
 
+@pytest.mark.slow
 @all_kinds
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
 @pytest.mark.parametrize("shape", ["random", "left", "right"])
@@ -247,6 +248,7 @@ def test_unseen_importances_that_cancel_leave_no_rest_of_rounding(draw, make_gro
     assert n_cancelled > 10
 
 
+@pytest.mark.slow
 def test_unseen_importances_of_a_deep_chain_need_no_deep_stack():
     # Every split takes one row off; each feature does so for 254 of them. Only the last row is 1, and so is the unseen
     # one, which follows it: the mean of k rows is 1 / k, and moves telescope.

@@ -69,6 +69,7 @@ def test_predict_keeps_the_order_of_any_number_of_classes(data, n_classes):
         assert np.all(np.diff(shares[np.argsort(numbers)]) >= -1e-15)
 
 
+@pytest.mark.slow
 @given(judged_rows())
 def test_fit_takes_any_rows(rows):
     counts, _ = rows
@@ -78,6 +79,7 @@ def test_fit_takes_any_rows(rows):
     np.testing.assert_array_equal(again.predict(counts, winners), calibration.predict(counts, winners))
 
 
+@pytest.mark.slow
 @given(judged_rows(), st.randoms())
 def test_fit_does_not_know_the_names_of_the_classes(rows, random):
     counts, labels = rows
@@ -167,7 +169,7 @@ def test_fit_stays_monotone_where_votes_mislead():
     "slopes", [1, [[1, 1]], [np.nan, 1], [np.inf, 1], [0, 1], [1, -1], [1, 1, 2 * MAX_SLOPE]], ids=str
 )
 def test_slopes_are_checked(slopes):
-    with pytest.raises(ValueError, match="slopes of a calibration are between"):
+    with pytest.raises(ValueError, match="slopes of a calibration must be between"):
         VoteCalibration(slopes)
 
 

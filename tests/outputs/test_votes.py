@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpboost.outputs.votes import break_ties, count_votes, find_winners, rank_classes, share_votes
+from mpboost.outputs.votes import break_ties, count_votes, pick_winners, rank_classes, share_votes
 
 
 @st.composite
@@ -46,17 +46,17 @@ def test_count_votes_leaves_counts_alone():
 
 
 @given(ballots())
-def test_find_winners_takes_the_most_votes_then_the_highest_rank(ballot):
+def test_pick_winners_takes_the_most_votes_then_the_highest_rank(ballot):
     counts, ranks = ballot
     expected = [max(range(len(ranks)), key=lambda k: (row[k], ranks[k])) for row in counts.tolist()]
-    assert find_winners(counts, ranks).tolist() == expected
+    assert pick_winners(counts, ranks).tolist() == expected
 
 
 @given(ballots())
 def test_break_ties_sets_winners_half_a_vote_apart(ballot):
     counts, ranks = ballot
     broken, winners = break_ties(counts, ranks)
-    np.testing.assert_array_equal(winners, find_winners(counts, ranks))
+    np.testing.assert_array_equal(winners, pick_winners(counts, ranks))
     for before, after, winner in zip(counts, broken, winners, strict=True):
         n_tied = np.count_nonzero(before == before[winner])
         others = np.delete(after, winner)

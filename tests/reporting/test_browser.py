@@ -12,7 +12,10 @@ import mpboost
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="needs Chromium (apt-get install chromium)"),
+]
 
 #: Collects what goes wrong from the start.
 WATCH = """<script>
@@ -82,10 +85,10 @@ def test_page_sorts_its_tables_without_a_fault(nasty, tmp_path):
     assert seen["tip"].startswith("row ")
     assert seen["titles"] == 0
     names = [name for name, _, _ in seen["sorts"]]
-    assert {"rank", "q", "difficulty", "drawn", "suspect", "of the class", "precise"} <= set(names)
+    assert {"rank", "q", "difficulty", "drawn", "suspect", "share of class", "precision"} <= set(names)
     for name, (up, rising), (down, falling) in seen["sorts"]:
         assert (up, down) == ("ascending", "descending")
-        if name in ("rank", "q", "importance", "difficulty", "drawn", "row", "rows", "found"):
+        if name in ("rank", "q", "importance", "difficulty", "drawn", "row", "rows", "recall"):
             numbers = [as_number(text) for text in rising]
             assert numbers == sorted(numbers)
             assert [as_number(text) for text in falling] == sorted(numbers, reverse=True)

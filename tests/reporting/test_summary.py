@@ -93,9 +93,9 @@ def test_stability_follows_the_history(models, data):
     assert features["history"]["features"] == [64.0, 20.0, 10.0]
     model.history_.feature_probabilities = None
     assert mpboost.report(model, X, y).dict()["features"]["stability"] is None
-    assert "kept no q" in mpboost.report(model, X, y).html()
+    assert "too many features to record q" in mpboost.report(model, X, y).html()
     del model.history_
-    assert "no record of its run" in mpboost.report(model, X, y).html()
+    assert "no record of its training" in mpboost.report(model, X, y).html()
 
 
 def titles(model, X, y):
@@ -104,7 +104,7 @@ def titles(model, X, y):
 
 def test_warnings_name_the_cap_and_the_clock(data):
     make, X, y = data["two classes"]
-    assert "stopped at the cap of 30" in titles(fit(make, X, y), X, y)
+    assert "reached the limit of 30" in titles(fit(make, X, y), X, y)
     assert "ended early: time_limit" in titles(fit(make, X, y, time_limit=1e-9), X, y)
     assert titles(fit(make, X, y, n_estimators=40, stopping=None), X, y) == ""
 
@@ -118,7 +118,7 @@ def test_warnings_name_constant_columns_and_useless_models():
     summary = mpboost.report(model, X, y).dict()
     found = {each["title"]: each for each in summary["warnings"]}
     assert "one, void, text." in found["3 of 5 columns are constant"]["meaning"]
-    assert "The model is not clearly better than no model" in found
+    assert "The model is not clearly better than a constant prediction" in found
     assert all(each["meaning"] and each["action"] for each in found.values())
 
 
@@ -135,7 +135,7 @@ def test_warnings_name_collapse_concentration_and_coverage(models, data):
 
 def test_warnings_name_rows_that_gradients_do_not_judge(data):
     make, X, y = data["gradients of classes"]
-    assert "50 of 500 rows are judged" in titles(fit(make, X, y, n_models=1, oop_size=50), X, y)
+    assert "50 of 500 rows have out-of-patch predictions" in titles(fit(make, X, y, n_models=1, oop_size=50), X, y)
 
 
 def test_parameters_that_were_changed_are_marked(models, data):

@@ -150,8 +150,8 @@ BROKEN = {
     "shape": (lambda y, raw: (raw[:-1], np.ones_like(raw)), "gradients .* have shape"),
     "scalar": (lambda y, raw: (raw, 1.0), "hessians .* have shape"),
     "negative": (lambda y, raw: (raw, -np.ones_like(raw)), "must not be negative"),
-    "one-array": (lambda y, raw: raw, "a pair of arrays"),
-    "three": (lambda y, raw: (raw, raw, raw), "a pair of arrays"),
+    "one-array": (lambda y, raw: raw, "must return two arrays"),
+    "three": (lambda y, raw: (raw, raw, raw), "must return two arrays"),
 }
 
 
@@ -169,7 +169,7 @@ def test_own_loss_that_is_broken_is_told_and_leaves_no_model(broken, message, fi
     ("name", "given", "message"),
     [
         ("baseline", np.nan, "finite"),
-        ("baseline", [1.0, 2.0], "1 in all"),
+        ("baseline", [1.0, 2.0], "1 finite number"),
         ("loss", 1.0, "each of"),
         ("loss", np.full(300, np.inf), "finite"),
     ],

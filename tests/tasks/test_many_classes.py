@@ -100,6 +100,7 @@ def test_update_changes_the_weights_that_a_sampler_holds(threads, way):
     assert len(set(held.tolist())) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("way", ["margin", "m2", "mh"])
 def test_update_weighs_any_number_of_votes(threads, way, weighting):
@@ -133,7 +134,7 @@ def test_counts_that_outgrow_16_bits_go_on(monkeypatch, threads, way):
 @pytest.mark.parametrize("way", ["margin", "m2", "mh"])
 def test_pose_gives_the_labels(threads, way):
     task = make_task(way)
-    assert task.pose(1, threads) is task.labels
+    assert task.pose(1, threads).values is task.labels
 
 
 class TestColours:
@@ -142,7 +143,7 @@ class TestColours:
     def test_pose_colours_half_of_the_classes(self, threads):
         task = make_task("oc")
         for t in range(1, 200):
-            posed = task.pose(t, threads)
+            posed = task.pose(t, threads).values
             assert np.sum(task.colours[-1] == 1) == N_CLASSES // 2
             assert posed.dtype == np.int8
             np.testing.assert_array_equal(posed, task.colours[-1][task.labels])

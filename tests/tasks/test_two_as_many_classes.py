@@ -38,10 +38,11 @@ def test_boost_of_two_classes_is_the_binary_algorithm(way, options):
         np.testing.assert_allclose(k.p, two.p, rtol=1e-12)
         np.testing.assert_allclose(k.q, two.q, rtol=1e-6)  # trees for two classes score in single precision
         assert (k.oop, k.train) == (two.oop, two.train)
+    one_task, other_task = one.parts.task, other.parts.task
     np.testing.assert_array_equal(
-        other.task.count_oop_votes(other.task.state, 100), one.task.count_oop_votes(one.task.state, 100)
+        other_task.count_oop_votes(other_task.state, 100), one_task.count_oop_votes(one_task.state, 100)
     )
-    assert other.task.ranks.tolist() == one.task.ranks.tolist()
+    assert other_task.ranks.tolist() == one_task.ranks.tolist()
 
 
 def test_classifier_of_two_classes_does_not_depend_on_the_way_for_many():

@@ -54,7 +54,7 @@ def test_weight_table_holds_log_l_of_every_margin(weighting):
     table = WeightTable(weighting, n_votes=3)
     # Twice the same, another rate, more votes, fewer again, and both at once: no answer must be kept too long.
     for rate, n_votes in [(0.5, 2), (0.5, 3), (0.25, 3), (0.25, 4), (0.5, 1), (0.125, 50), (0.125, 2)]:
-        entries = table.find(rate, n_votes)
+        entries = table.look_up(rate, n_votes)
         middle = len(entries) // 2
         assert len(entries) == 2 * middle + 1
         assert middle >= n_votes
@@ -63,12 +63,12 @@ def test_weight_table_holds_log_l_of_every_margin(weighting):
 
 def test_weight_table_is_made_anew_only_when_it_must():
     table = WeightTable("logistic", n_votes=4)
-    first = table.find(0.5, 1)
-    assert table.find(0.5, 4) is first
-    second = table.find(0.5, 5)
+    first = table.look_up(0.5, 1)
+    assert table.look_up(0.5, 4) is first
+    second = table.look_up(0.5, 5)
     assert len(second) > len(first)
     for n_votes in range(5, len(second) // 2 + 1):
-        assert table.find(0.5, n_votes) is second
+        assert table.look_up(0.5, n_votes) is second
 
 
 @pytest.mark.parametrize(

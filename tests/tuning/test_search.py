@@ -299,6 +299,7 @@ def list_checks():
             yield pytest.param(estimator, run, id="-".join(words), marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "check"), list(list_checks()))
 def test_search_passes_scikit_learn(estimator, check):
     check(estimator)

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command that the command line names."""
+    """Run the command-line application."""
     try:
         import pyarrow  # noqa: F401
         import rich  # noqa: F401

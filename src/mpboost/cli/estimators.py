@@ -1,4 +1,4 @@
-"""From what is asked for on the command line to an estimator, and to what a search tries."""
+"""Turn command-line options into an estimator, or a parameter grid for a search."""
 
 import ast
 from collections.abc import Sequence
@@ -7,30 +7,31 @@ from typing import Any
 
 import typer
 
-from mpboost.cli.targets import Task
-from mpboost.cli.wording import find_closest
+from mpboost.cli.formatting import suggest_name
+from mpboost.cli.targets import TargetKind
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.classifier import MPBoostClassifier
 from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
 from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
 from mpboost.estimators.presets import PAPER
 from mpboost.estimators.regressor import MPBoostRegressor
 
-#: How words are read that Python spells in another way, or that stand for no word.
+#: Spellings of constants that Python does not read by itself.
 CONSTANTS = {"none": None, "null": None, "true": True, "false": False}
 
-#: Parameters that are objects, or that a single run has no use for.
-NOT_HERE = {"callbacks", "estimator", "verbose", "warm_start"}
+#: Parameters that cannot be set here: they take objects, or have no effect in a single run.
+HIDDEN_PARAMETERS = {"callbacks", "estimator", "verbose", "warm_start"}
 
 
 class Preset(StrEnum):
-    """Which estimator, with which parameters."""
+    """Choice of estimator and initial parameters."""
 
     DEFAULT = "default"
     PAPER = "paper"
     GRADIENT = "gradient"
 
 
-#: What a search tries where nobody says.
+#: Parameter values that ``tune`` tries by default.
 GRIDS: dict[type, dict[str, list[Any]]] = {
     MPBoostClassifier: {"max_samples": ["auto", 0.2, 0.5], "learning_rate": ["auto", 0.01, 0.03]},
     MPBoostRegressor: {"max_samples": ["auto", 0.2, 0.5], "min_samples_leaf": [1, 3, 10]},
@@ -39,15 +40,18 @@ GRIDS: dict[type, dict[str, list[Any]]] = {
 }
 
 
-def make_estimator(task: Task, preset: Preset, settings: Sequence[str]) -> Any:
+def make_estimator(kind: TargetKind, preset: Preset, settings: Sequence[str]) -> MinipatchBooster:
     """Make an estimator with parameters given as ``key=value``."""
     parameters: dict[str, Any] = {"random_state": 0, "n_jobs": -1}
-    cls: type[Any] = MPBoostClassifier if task is Task.CLASSIFICATION else MPBoostRegressor
+    is_classification = kind is TargetKind.CLASSIFICATION
+    cls: type[MinipatchBooster] = MPBoostClassifier if is_classification else MPBoostRegressor
     if preset is Preset.GRADIENT:
-        cls = MPGradientBoostingClassifier if task is Task.CLASSIFICATION else MPGradientBoostingRegressor
+        cls = MPGradientBoostingClassifier if is_classification else MPGradientBoostingRegressor
     elif preset is Preset.PAPER:
-        if task is not Task.CLASSIFICATION:
-            raise typer.BadParameter("the paper is about classes: use default or gradient.", param_hint="--preset")
+        if not is_classification:
+            raise typer.BadParameter(
+                "paper is for classification only: use default or gradient.", param_hint="--preset"
+            )
         parameters |= PAPER | {"max_samples": 0.1, "max_features": 0.1}  # "around ten percent"
     for setting in settings:
         key, value = _split(setting, "--set")
@@ -61,18 +65,18 @@ def make_estimator(task: Task, preset: Preset, settings: Sequence[str]) -> Any:
     return estimator
 
 
-def make_grid(estimator: Any, choices: Sequence[str]) -> dict[str, list[Any]]:
-    """Make a grid of parameters given as ``key=value,value``, or take ours."""
+def make_grid(estimator: MinipatchBooster, settings: Sequence[str]) -> dict[str, list[Any]]:
+    """Make a parameter grid from settings ``key=value,value``; without any, return the default grid."""
     grid = {}
-    for choice in choices:
-        key, values = _split(choice, "--grid")
+    for setting in settings:
+        key, values = _split(setting, "--grid")
         _check_key(key, estimator, "--grid")
         grid[key] = [parse_value(value) for value in values.split(",")]
     return grid or GRIDS[type(estimator)]
 
 
 def parse_value(text: str) -> Any:
-    """Read a value as Python would, or as a word.
+    """Read a Python literal; other text is a string.
 
     Examples
     --------
@@ -88,26 +92,26 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def list_changes(model: Any) -> dict[str, Any]:
-    """List the parameters of a model that are not those of its class."""
+def list_changed_parameters(model: MinipatchBooster) -> dict[str, Any]:
+    """List the parameters that differ from their defaults."""
     defaults = type(model)().get_params()
     return {
         name: value
         for name, value in model.get_params().items()
-        if name not in NOT_HERE and not (value is defaults[name] or value == defaults[name])
+        if name not in HIDDEN_PARAMETERS and not (value is defaults[name] or value == defaults[name])
     }
 
 
 def _split(setting: str, option: str) -> tuple[str, str]:
     key, equals, value = setting.partition("=")
     if not equals:
-        raise typer.BadParameter(f"{setting!r} has no '=': write KEY=VALUE.", param_hint=option)
+        raise typer.BadParameter(f"expected KEY=VALUE, got {setting!r}.", param_hint=option)
     return key.strip(), value
 
 
-def _check_key(key: str, estimator: Any, option: str) -> None:
-    known = sorted(estimator.get_params().keys() - NOT_HERE)
+def _check_key(key: str, estimator: MinipatchBooster, option: str) -> None:
+    known = sorted(estimator.get_params().keys() - HIDDEN_PARAMETERS)
     if key not in known:
         raise typer.BadParameter(
-            f"{type(estimator).__name__} has no parameter {key!r}{find_closest(key, known)}", param_hint=option
+            f"{type(estimator).__name__} has no parameter {key!r}{suggest_name(key, known)}", param_hint=option
         )

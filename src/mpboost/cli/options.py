@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands share."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,26 +7,26 @@ import typer
 
 TABLE_KINDS = ".csv, .tsv (.gz too), .parquet, .arrow, .feather or .npz"
 
-TablePath = Annotated[Path, typer.Argument(metavar="TABLE", help=f"A table: {TABLE_KINDS}.", show_default=False)]
-ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file, as fit writes it.", show_default=False)]
+TablePath = Annotated[Path, typer.Argument(metavar="TABLE", help=f"Table: {TABLE_KINDS}.", show_default=False)]
+ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by fit.", show_default=False)]
 Target = Annotated[
     str | None,
-    typer.Option("--target", "-t", help="The column to predict; y of an .npz.", show_default=False),
+    typer.Option("--target", "-t", help="Column to predict; not needed for .npz.", show_default=False),
 ]
 KnownTarget = Annotated[
     str | None,
-    typer.Option("--target", "-t", help="The column with what is right, unless as in training.", show_default=False),
+    typer.Option("--target", "-t", help="Target column, if its name differs from training.", show_default=False),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Columns to take although they look like identifiers or are constant.", show_default=False),
+    typer.Option(help="Columns to use even if they are constant or look like identifiers.", show_default=False),
 ]
-KeepAll = Annotated[bool, typer.Option("--keep-all", help="Take all columns that can be taken.")]
-Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out.", show_default=False)]
+KeepAll = Annotated[bool, typer.Option("--keep-all", help="Use every column that has usable values.")]
+Drop = Annotated[list[str] | None, typer.Option(help="Columns not to use.", show_default=False)]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the estimator. Repeatable.", show_default=False),
+    typer.Option("--set", metavar="KEY=VALUE", help="Parameter of the estimator. Repeatable.", show_default=False),
 ]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Write over files that exist.")]
-Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output, and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite existing files.")]
+Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON to standard output, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

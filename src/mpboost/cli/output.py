@@ -1,4 +1,4 @@
-"""What commands say: to people on a terminal, to machines as one JSON document on standard output."""
+"""Output of commands: text on the terminal, or one JSON document on standard output."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-#: What goes wrong for reasons that a user can mend: files, data, parameters, packages that are not installed.
+#: Errors that users can fix: files, data, parameters, missing packages.
 EXPECTED = (ValueError, TypeError, OSError, ImportError, NotImplementedError)
 
 LABEL = "dim"
@@ -26,18 +26,19 @@ BAR = "cyan"
 
 
 class Output:
-    """What one command says.
+    """Output of one command.
 
-    Inside ``with``, warnings become notes, and errors that users can mend become one line and exit code 1.
+    Inside ``with``, warnings are printed as notes; errors that users can fix are printed as one line and end the
+    command with exit code 1.
 
     Parameters
     ----------
     as_json : bool
-        Whether to write facts as one JSON document, and nothing else, to standard output.
+        Whether to write the facts as one JSON document to standard output, and nothing else.
     quiet : bool
-        Whether to say nothing unless something is wrong.
+        Whether to print errors only.
     to_stderr : bool
-        Whether standard output is for something else.
+        Whether to print to standard error, since standard output is used for data.
     """
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False, to_stderr: bool = False):
@@ -57,24 +58,24 @@ class Output:
     ) -> None:
         self._stack.close()
         if isinstance(error, EXPECTED):
-            self.complain(str(error))
+            self.show_error(str(error))
             self._write_json({"error": str(error)})
             raise typer.Exit(1) from error
         if error is None:
             self._write_json(self._facts)
 
-    def know(self, **facts: Any) -> None:
+    def record(self, **facts: Any) -> None:
         """Add facts to the JSON document."""
         self._facts |= facts
 
     def title(self, *words: str) -> None:
-        """Begin a section: its subject, and what is said of it."""
+        """Print the heading of a section: a title in bold, and more words."""
         first, *others = words
         self._console.print()
         self._console.print(Text.assemble((first, "bold"), *(f"  {each}" for each in others)))
 
     def rows(self, rows: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> None:
-        """Show labels and what belongs to them."""
+        """Print labels and their values, one pair per line."""
         grid = Table.grid(padding=(0, 3))
         grid.add_column(style=LABEL, no_wrap=True)
         grid.add_column(overflow="fold")
@@ -83,7 +84,7 @@ class Output:
         self._console.print(Padding(grid, (0, 0, 0, 2), expand=False))
 
     def table(self, columns: Mapping[str, Sequence[Any]], *, right: Sequence[str] = ()) -> None:
-        """Show a table."""
+        """Print a table, given by its columns."""
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), header_style=LABEL)
         for name in columns:
             table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
@@ -92,18 +93,18 @@ class Output:
         self._console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
     def say(self, *lines: str) -> None:
-        """Say something in plain words."""
+        """Print lines of text."""
         self._console.print()
         for line in lines:
             self._console.print(Text(line), soft_wrap=True)
 
-    def complain(self, message: str, label: str = "Error", style: str = "bold red") -> None:
-        """Say on standard error what is wrong."""
+    def show_error(self, message: str, label: str = "Error", style: str = "bold red") -> None:
+        """Print a message to standard error."""
         self._errors.print(Text.assemble((f"{label}: ", style), message))
 
     @contextmanager
     def progress(self) -> Iterator[bool]:
-        """Let progress bars go to standard error; tell whether to show any."""
+        """Send progress bars to standard error; yield whether to show any."""
         console = rich.get_console()
         before = console.__dict__
         rich.reconfigure(stderr=True)
@@ -114,7 +115,7 @@ class Output:
 
     def _show_warning(self, message: Warning | str, *_: Any) -> None:
         if not self._quiet:
-            self.complain(str(message), "Note", "yellow")
+            self.show_error(str(message), "Note", "yellow")
 
     def _write_json(self, facts: dict[str, Any]) -> None:
         if self._as_json:
@@ -122,7 +123,7 @@ class Output:
 
 
 def make_plain(value: Any) -> Any:
-    """Turn facts into what JSON knows: there is no NaN in it."""
+    """Convert a value to types that JSON has; NaN becomes None."""
     if isinstance(value, Mapping):
         return {str(make_plain(key)): make_plain(each) for key, each in value.items()}
     if isinstance(value, np.ndarray | list | tuple | set):
@@ -135,5 +136,5 @@ def make_plain(value: Any) -> Any:
 
 
 def draw_bar(share: float, width: int = 20) -> Text:
-    """Draw a share as a bar."""
+    """Draw a bar whose length is a share of the width."""
     return Text("█" * round(share * width), style=BAR)

@@ -1,4 +1,4 @@
-"""The command predict."""
+"""The command predict: apply a model to a table."""
 
 import sys
 from pathlib import Path
@@ -7,14 +7,16 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 import typer
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from mpboost.cli.features import choose_names, find_text_columns, recall_features
-from mpboost.cli.models import get_target_name, open_model
+from mpboost.cli.features import list_text_columns, make_model_features, parse_column_names
+from mpboost.cli.formatting import count, format_share
+from mpboost.cli.model_summary import get_target_name, open_model
 from mpboost.cli.options import Force, Json, ModelPath, Quiet, TablePath
 from mpboost.cli.output import Output, draw_bar
 from mpboost.cli.tables import WRITERS, check_writable, format_csv, read_table, write_table
-from mpboost.cli.wording import count, format_share
+from mpboost.estimators.base import MinipatchBooster
 
 STDOUT = Path("-")
 
@@ -24,50 +26,53 @@ def predict(
     table: TablePath,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="Where to: .csv, .tsv, .parquet, .arrow; - writes CSV here."),
+        typer.Option("--output", "-o", help="File to write: .csv, .tsv, .parquet, .arrow; - is standard output (CSV)."),
     ] = Path("predictions.csv"),
     columns: Annotated[
-        list[str] | None, typer.Option(help="Columns of the table to put beside the predictions.", show_default=False)
+        list[str] | None, typer.Option(help="Columns of the table to copy to the output.", show_default=False)
     ] = None,
     force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Predict the rows of a table."""
+    """Predict the target for the rows of a table."""
     if as_json and output == STDOUT:
-        raise typer.BadParameter("--json needs standard output: name a file.", param_hint="--output")
+        raise typer.BadParameter(
+            "with --json, predictions cannot go to standard output: give a file name.", param_hint="--output"
+        )
     with Output(as_json=as_json, quiet=quiet, to_stderr=output == STDOUT) as out:
         if output != STDOUT:
             check_writable(output, force, WRITERS)
         fitted = open_model(model)
-        data = read_table(table, as_text=find_text_columns(fitted))
-        chosen = choose_names(columns or [], data, table)
-        predictions = predict_table(fitted, recall_features(data, fitted, table))
+        data = read_table(table, as_text=list_text_columns(fitted))
+        chosen = parse_column_names(columns or [], data, table)
+        predictions = predict_table(fitted, make_model_features(data, fitted, table))
         if both := set(chosen) & set(predictions.column_names):
-            raise ValueError(f"The column {both.pop()!r} of {table} has the name of one that is added: rename it.")
+            raise ValueError(f"Column {both.pop()!r} of {table} has the name of an output column: rename it.")
         result = pa.table({name: data[name] for name in chosen} | {n: predictions[n] for n in predictions.column_names})
         if output == STDOUT:
             sys.stdout.write(format_csv(result).decode())
         else:
             write_table(result, output)
         show_predictions(fitted, predictions, output, out)
-        out.know(model=str(model), table=str(table), output=str(output), columns=result.column_names)
+        out.record(model=str(model), table=str(table), output=str(output), columns=result.column_names)
 
 
-def predict_table(model: Any, X: Any) -> pa.Table:
-    """Predict rows: a column of predictions, and one of probabilities for each class."""
+def predict_table(model: MinipatchBooster, X: pa.Table | NDArray[Any]) -> pa.Table:
+    """Predict rows: a column of predictions, and a column of probabilities per class."""
     if not is_classifier(model):
         return pa.table({"prediction": model.predict(X)})
-    probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else np.empty((X.num_rows, 0))
+    probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else np.empty((len(X), 0))
     names = [f"probability:{label}" for label in model.classes_]
     return pa.table({"prediction": model.predict(X)} | dict(zip(names, probabilities.T, strict=False)))
 
 
-def show_predictions(model: Any, predictions: pa.Table, output: Path, out: Output) -> None:
-    """Say what was predicted, on the whole."""
+def show_predictions(model: MinipatchBooster, predictions: pa.Table, output: Path, out: Output) -> None:
+    """Summarise predictions: counts of classes, or quartiles of numbers."""
     values = predictions["prediction"].to_numpy()
     place = "standard output" if output == STDOUT else str(output)
-    out.title("Predictions", f"of {get_target_name(model) or 'the target'}, {count(len(values), 'row')}, in {place}")
+    target = get_target_name(model) or "the target"
+    out.title("Predictions", f"of {target} for {count(len(values), 'row')}, written to {place}")
     if is_classifier(model):
         labels, counts = np.unique(values, return_counts=True)
         order = np.argsort(-counts, kind="stable")[:10]
@@ -81,9 +86,9 @@ def show_predictions(model: Any, predictions: pa.Table, output: Path, out: Outpu
             },
             right=("rows", "share"),
         )
-        out.know(rows=len(values), counts=dict(zip(labels.tolist(), counts.tolist(), strict=True)))
+        out.record(rows=len(values), counts=dict(zip(labels.tolist(), counts.tolist(), strict=True)))
     else:
         quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-        names = ("least", "lower quarter", "median", "upper quarter", "most")
+        names = ("minimum", "lower quartile", "median", "upper quartile", "maximum")
         out.rows({name: f"{value:g}" for name, value in zip(names, quartiles, strict=True)})
-        out.know(rows=len(values), quartiles=quartiles)
+        out.record(rows=len(values), quartiles=quartiles)

@@ -1,4 +1,4 @@
-"""Tables in files: CSV, TSV, Parquet, Arrow and npz, read and written with pyarrow."""
+"""Read and write tables: CSV, TSV, Parquet and Arrow with pyarrow, npz with numpy."""
 
 import csv
 import io
@@ -15,35 +15,35 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from mpboost._files import write_whole
-from mpboost.cli.wording import count, find_closest
+from mpboost.cli.formatting import count, suggest_name
 
-#: What stands for a missing value in text, beside what pyarrow knows of.
-MISSING_WORDS = ["?"]
+#: Text that means a missing value, in addition to pyarrow's list.
+MISSING_VALUES = ["?"]
 
-#: Text files may be compressed, as their last suffix tells.
+#: Last suffixes of compressed text files.
 COMPRESSIONS = {".gz", ".bz2", ".zst", ".lz4"}
 
 
 def read_table(path: Path, *, as_text: Collection[str] = ()) -> pa.Table:
-    """Read a table of any kind; its suffix tells which.
+    """Read a table; the suffix of the file tells its format.
 
     Parameters
     ----------
     path : Path
         The file.
     as_text : collection of str
-        Columns of text files that are text even where they look like numbers.
+        Columns of CSV and TSV files to read as text even if they look like numbers.
 
     Returns
     -------
     table : Table
-        With at least one row and columns of different names.
+        At least one row; no two columns have the same name.
     """
-    read = READERS.get(find_suffix(path))
+    read = READERS.get(get_suffix(path))
     if read is None:
-        raise ValueError(f"{path} is none of the tables that can be read: {', '.join(sorted(READERS))}.")
+        raise ValueError(f"{path} is not a supported table. Supported: {', '.join(sorted(READERS))}.")
     if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}{_suggest_file(path)}")
+        raise FileNotFoundError(f"File not found: {path}{_suggest_file(path)}")
     try:
         table = read(path, as_text)
         names = table.column_names
@@ -58,14 +58,14 @@ def read_table(path: Path, *, as_text: Collection[str] = ()) -> pa.Table:
 
 
 def get_column(table: pa.Table, name: str, path: Path) -> pa.ChunkedArray:
-    """Find a column by its name, or say which one may be meant."""
+    """Return a column; if there is none of this name, suggest a similar one."""
     if name not in table.column_names:
-        raise ValueError(f"{path} has no column {name!r}{find_closest(name, table.column_names)}")
+        raise ValueError(f"{path} has no column {name!r}{suggest_name(name, table.column_names)}")
     return table[name]
 
 
-def find_suffix(path: Path) -> str:
-    """Find the suffix that tells the kind of a file, that of a compression apart."""
+def get_suffix(path: Path) -> str:
+    """Return the suffix that tells the format of a file, without that of its compression."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSIONS:
         suffixes.pop()
@@ -74,25 +74,25 @@ def find_suffix(path: Path) -> str:
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table as the suffix tells: at once and as a whole, or not at all."""
+    """Write a table in the format of the suffix; if that fails, no partial file is left."""
     with write_whole(path) as temporary:
-        WRITERS[find_suffix(path)](table, temporary)
+        WRITERS[get_suffix(path)](table, temporary)
 
 
 def check_writable(path: Path, force: bool, suffixes: Collection[str] = ()) -> None:
-    """Refuse to write over a file, or where nothing can be written, before any work is done."""
+    """Raise an error, before any work is done, if the file exists already or cannot be written."""
     if suffixes and path.suffix.lower() not in suffixes:
         raise ValueError(f"{path} cannot be written: the name must end in {', '.join(sorted(suffixes))}.")
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file in it.")
+        raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists already: --force writes over it, -o names another.")
+        raise FileExistsError(f"{path} exists already: use --force to overwrite it, or -o to write another file.")
     if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to.")
+        raise FileNotFoundError(f"Folder not found: {path.parent}, needed to write {path.name}.")
 
 
 def format_csv(table: pa.Table, separator: str = ",") -> bytes:
-    """Write a table as text, with quotes only where some value needs them."""
+    """Format a table as CSV; text is quoted only if some value needs it."""
     header = io.StringIO()
     csv.writer(header, delimiter=separator, lineterminator="\n").writerow(table.column_names)
     for style in ("none", "needed"):
@@ -108,13 +108,13 @@ def format_csv(table: pa.Table, separator: str = ",") -> bytes:
 
 
 def _read_text(path: Path, as_text: Collection[str], separator: str) -> pa.Table:
-    words = [*pa.csv.ConvertOptions().null_values, *MISSING_WORDS]
+    missing = [*pa.csv.ConvertOptions().null_values, *MISSING_VALUES]
     options = pa.csv.ConvertOptions(
-        null_values=words, strings_can_be_null=True, column_types=dict.fromkeys(as_text, pa.string())
+        null_values=missing, strings_can_be_null=True, column_types=dict.fromkeys(as_text, pa.string())
     )
     table = pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter=separator), convert_options=options)
     if any(pa.types.is_binary(kind) for kind in table.schema.types):
-        raise ValueError("it is not UTF-8; save it in that encoding")
+        raise ValueError("it is not encoded in UTF-8; save it as UTF-8")
     if separator == "," and table.num_columns == 1 and ";" in table.column_names[0]:
         return _read_text(path, as_text, ";")
     return table
@@ -131,27 +131,27 @@ def _read_arrow(path: Path, as_text: Collection[str]) -> pa.Table:
 def _read_npz(path: Path, as_text: Collection[str]) -> pa.Table:
     with np.load(path, allow_pickle=False) as arrays:
         if not hasattr(arrays, "files") or "X" not in arrays or arrays["X"].ndim != 2:
-            raise ValueError("it must hold an array X of two dimensions, and y for the target")
+            raise ValueError("it must contain a two-dimensional array X, and an array y with the target")
         X: np.ndarray[Any, Any] = arrays["X"]
         names = arrays["feature_names"].tolist() if "feature_names" in arrays else [f"x{j}" for j in range(X.shape[1])]
         y = arrays.get("y")
     if len(names) != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns, but feature_names has {len(names)}")
     if y is not None and y.shape != X.shape[:1]:
-        raise ValueError(f"X has {len(X)} rows, but y has the shape {y.shape}")
-    # NaN is how arrays say missing.
+        raise ValueError(f"X has {len(X)} rows, but y has shape {y.shape}")
+    # from_pandas: NaN means missing.
     columns = {str(name): pa.array(column, from_pandas=True) for name, column in zip(names, X.T, strict=True)}
     if y is not None:
         if "y" in columns:
-            raise ValueError("both an array and a feature are called 'y'")
+            raise ValueError("the target and a feature are both named 'y'")
         columns["y"] = pa.array(y, from_pandas=True)
     return pa.table(columns)
 
 
 def _suggest_file(path: Path) -> str:
     folder = path.parent
-    names = [each.name for each in folder.iterdir() if find_suffix(each) in READERS] if folder.is_dir() else []
-    return find_closest(path.name, names)
+    names = [each.name for each in folder.iterdir() if get_suffix(each) in READERS] if folder.is_dir() else []
+    return suggest_name(path.name, names)
 
 
 READERS: dict[str, Callable[[Path, Collection[str]], pa.Table]] = {

@@ -1,1 +1,1 @@
-"""What users pass, read in one way: tables, categories, labels and weights, and their binned columns."""
+"""Reads and checks what users pass: tables, categories, labels and weights; and makes binned columns of tables."""

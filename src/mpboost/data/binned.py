@@ -1,4 +1,4 @@
-"""Binned data: a table in bins, as trees see it."""
+"""Tables in bins, as trees read them."""
 
 from typing import Protocol
 
@@ -9,49 +9,49 @@ from mpboost._arrays import Positions
 
 
 class BinnedData(Protocol):
-    """A table in bins, as trees see it."""
+    """A table in bins, as trees read it."""
 
     n_rows: int
 
     def fetch(self, features: Positions, threads: _native.Threads) -> tuple[_native.BinnedColumns, Positions]:
-        """Give columns that hold some features, and where in them; valid until the next call."""
+        """Return columns that contain the features, and the positions of these in them; valid until the next call."""
 
     def rename(self, tree: _native.Tree, features: Positions) -> _native.Tree:
-        """Express a tree over fetched columns in terms of the table."""
+        """Change the feature numbers of a tree from positions in fetched columns to those of the table."""
 
     def prepare(self, tree: _native.Tree, threads: _native.Threads) -> tuple[_native.Tree, _native.BinnedColumns]:
-        """Give a tree over the table in terms of columns that it can be applied to; valid until the next call."""
+        """Return a tree and columns that it can be applied to, with matching numbers; valid until the next call."""
 
     def equals(self, other: object) -> bool:
-        """Tell whether all bins are the same."""
+        """Check whether all bins are the same."""
 
 
 class DenseData:
-    """All columns, a byte for each cell."""
+    """Stores all columns, one byte per cell."""
 
     def __init__(self, columns: _native.BinnedColumns):
         self.n_rows = columns.n_rows
         self._columns = columns
 
     def fetch(self, features: Positions, threads: _native.Threads) -> tuple[_native.BinnedColumns, Positions]:
-        """Give columns that hold some features, and where in them."""
+        """Return all columns, and the positions of the features in them."""
         return self._columns, features
 
     def rename(self, tree: _native.Tree, features: Positions) -> _native.Tree:
-        """Return the tree as it is."""
+        """Return the tree unchanged: all columns are there."""
         return tree
 
     def prepare(self, tree: _native.Tree, threads: _native.Threads) -> tuple[_native.Tree, _native.BinnedColumns]:
-        """Give the tree as it is, with all columns."""
+        """Return the tree unchanged, and all columns."""
         return tree, self._columns
 
     def equals(self, other: object) -> bool:
-        """Tell whether all bins are the same."""
+        """Check whether all bins are the same."""
         return isinstance(other, DenseData) and np.array_equal(self._columns.codes, other._columns.codes)
 
 
 class SparseData:
-    """The cells that are not zero; columns are filled in when they are asked for."""
+    """Stores only the cells that are not zero; full columns are built when they are fetched."""
 
     def __init__(self, columns: _native.SparseColumns):
         self.n_rows = columns.n_rows
@@ -59,26 +59,26 @@ class SparseData:
         self._filled = _native.BinnedColumns(columns.n_rows, 0)
 
     def fetch(self, features: Positions, threads: _native.Threads) -> tuple[_native.BinnedColumns, Positions]:
-        """Give columns that hold some features, and where in them; valid until the next call."""
+        """Return columns that contain the features, and the positions of these in them; valid until the next call."""
         if self._filled.n_columns < len(features):
             self._filled = _native.BinnedColumns(self.n_rows, len(features))
         self._columns.expand(features, self._filled, threads)
         return self._filled, np.arange(len(features))
 
     def rename(self, tree: _native.Tree, features: Positions) -> _native.Tree:
-        """Express a tree over fetched columns in terms of the table."""
+        """Change the feature numbers of a tree from positions in fetched columns to those of the table."""
         return tree.with_features(features)
 
     def prepare(self, tree: _native.Tree, threads: _native.Threads) -> tuple[_native.Tree, _native.BinnedColumns]:
-        """Give the tree in terms of the columns that it uses."""
+        """Return the tree renumbered to the columns that it uses, and these columns."""
         columns, _ = self.fetch(tree.features, threads)
         return tree.narrow(), columns
 
     def equals(self, other: object) -> bool:
-        """Tell whether all bins are the same."""
+        """Check whether all bins are the same."""
         return isinstance(other, SparseData) and self._columns.equals(other._columns)
 
 
 def make_binned_data(columns: _native.BinnedColumns | _native.SparseColumns) -> BinnedData:
-    """Wrap what a table was binned to."""
+    """Wrap the binned columns of a table, dense or sparse."""
     return SparseData(columns) if isinstance(columns, _native.SparseColumns) else DenseData(columns)

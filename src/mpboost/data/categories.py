@@ -1,7 +1,7 @@
-"""Categorical features: which they are, and the code that each category gets.
+"""Categorical features: which features are categorical, and the code of each category.
 
-A category is known by its value, not by the number that a frame happens to store for it, so that a model reads frames
-of any library and with their categories in any order.
+A category is identified by its value, not by the number that a frame stores for it. So a model can read frames of any
+library, with their categories in any order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: What stands for a category, in a model and in its file.
+#: The value that identifies a category, in a model and in its file.
 Key = str | bool | int | float
 
-#: The code of missing values, and of categories that the model never saw.
+#: The code of missing values, and of categories that did not occur in training.
 MISSING = 255
 
 
 class Factors(NamedTuple):
-    """A column as its distinct values, None for missing ones, and the position of each row's value among them or -1."""
+    """A column as its distinct values (None if missing) and, for each row, the position of its value, or -1."""
 
     values: list[Key | None]
     positions: NDArray[np.integer[Any]]
@@ -34,7 +34,7 @@ class Categories:
     values : list
         The value with code 0, with code 1, ...
     has_other : bool
-        Whether there were too many, so that all other categories, new ones too, share one more code.
+        Whether there were too many categories: all others, also new ones, then share one more code.
 
     Examples
     --------
@@ -52,29 +52,29 @@ class Categories:
 
     @property
     def n_codes(self) -> int:
-        """The number of codes, that of missing values apart."""
+        """The number of codes, not counting the code of missing values."""
         return len(self.values) + self.has_other
 
     def are_foreign(self, factors: Factors) -> bool:
-        """Tell whether other values are words where the known ones are numbers, or the other way round."""
+        """Check whether the values are text while the known ones are numbers, or the other way round."""
         others = {isinstance(value, str) for value in factors.values if value is not None}
         return bool(self.values and others) and others.isdisjoint(isinstance(value, str) for value in self.values)
 
     def encode(self, factors: Factors) -> NDArray[np.uint8]:
-        """Give the code of each row."""
+        """Return the code of each row."""
         codes: dict[Key | None, int] = {value: code for code, value in enumerate(self.values)}
         codes[None] = MISSING
         other = len(self.values) if self.has_other else MISSING
-        # One more entry: where position -1 leads.
+        # One more entry at the end: position -1 selects it.
         table = np.array([*(codes.get(value, other) for value in factors.values), MISSING], dtype=np.uint8)
         return table[factors.positions]
 
 
 def learn_categories(factors: Factors, max_codes: int, rows: NDArray[np.bool_] | None = None) -> Categories:
-    """Find the categories that occur, in some rows or in all.
+    """List the categories that occur in some rows, by default in all.
 
-    They are sorted. Where they are more than ``max_codes``, the most frequent ones get codes of their own and all
-    others share the last code.
+    They are sorted. If there are more than ``max_codes``, the most frequent ones get codes of their own and all others
+    share the last code.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def learn_categories(factors: Factors, max_codes: int, rows: NDArray[np.bool_] |
 
 
 def factorise(column: NDArray[Any]) -> Factors:
-    """Find the distinct values of an array of one dimension."""
+    """Split a one-dimensional array into its distinct values and the position of each row's value."""
     if column.dtype.kind in "biuf":
         distinct, positions = np.unique(column, return_inverse=True)
         return Factors(as_keys(distinct.tolist()), positions)
@@ -107,48 +107,48 @@ def factorise(column: NDArray[Any]) -> Factors:
 
 
 def as_keys(values: Iterable[Any]) -> list[Key | None]:
-    """Make what stands for each value: plain values do so themselves, others by their text, missing ones are None."""
+    """Convert values to keys: plain values stay as they are, missing ones become None, others become their text."""
     return [value if type(value) in (str, int, bool) else _as_key(value) for value in values]
 
 
 def _as_key(value: Any) -> Key | None:
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which need not be there
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which may not be installed
         return None
     if isinstance(value, float):
         return float(value) if value == value else None
     return value if type(value) in (int, bool) else str(value)
 
 
-def find_categorical(
+def make_categorical_mask(
     wanted: Any, names: Sequence[Any] | None, n_features: int, by_dtype: NDArray[np.bool_]
 ) -> NDArray[np.bool_] | None:
-    """Find which features are categorical, as a mask, or None where no one is.
+    """Make a mask of the categorical features from the parameter ``categorical_features``; None if there are none.
 
     Parameters
     ----------
     wanted : "from_dtype", array-like of bool, int or str, or None
-        What the user asks for: a mask, numbers or names of features.
+        The user's parameter: a mask, or numbers or names of features.
     names : sequence or None
-        The names of the features where they have some.
+        The names of the features, if they have names.
     n_features : int
-        Their number.
+        The number of features.
     by_dtype : array of bool
-        Those whose type says that they are categorical.
+        Mask of the features whose type is categorical.
     """
     if wanted is None:
         return None
     if isinstance(wanted, str):
         if wanted != "from_dtype":
-            raise ValueError(f"categorical_features must be 'from_dtype', None, or name features, not {wanted!r}.")
+            raise ValueError(f"categorical_features must be 'from_dtype', None or a list of features, not {wanted!r}.")
         return by_dtype if by_dtype.any() else None
     chosen = np.asarray(wanted)
     if chosen.size == 0:
         return None
     if chosen.ndim != 1 or chosen.dtype.kind not in "biuUO":
         raise ValueError(
-            "categorical_features must be 'from_dtype', None, or an array-like of bool, int or str of one dimension, "
+            "categorical_features must be 'from_dtype', None, or a one-dimensional array-like of bool, int or str, "
             f"not an array of {chosen.dtype} of shape {chosen.shape}."
         )
     mask = _mask_features(chosen, names, n_features)
@@ -159,25 +159,27 @@ def _mask_features(chosen: NDArray[Any], names: Sequence[Any] | None, n_features
     if chosen.dtype.kind == "b":
         if len(chosen) != n_features:
             raise ValueError(
-                f"categorical_features is a mask of {len(chosen)} features, but X has {n_features} features."
+                f"categorical_features is a mask for {len(chosen)} features, but X has {n_features} features."
             )
         return chosen
     if chosen.dtype.kind in "iu":
         if chosen.min() < 0 or chosen.max() >= n_features:
             raise ValueError(
-                f"Numbers in categorical_features must be in [0, {n_features - 1}], not {chosen.tolist()}."
+                f"Feature numbers in categorical_features must be from 0 to {n_features - 1}, not {chosen.tolist()}."
             )
         return np.isin(np.arange(n_features), chosen)
     if names is None:
-        raise ValueError("categorical_features has names, but X has none: give numbers of features or a mask.")
+        raise ValueError(
+            "categorical_features contains names, but X has no column names: pass feature numbers or a mask."
+        )
     unknown = [name for name in chosen.tolist() if name not in names]
     if unknown:
-        raise ValueError(f"categorical_features has names that X has not: {unknown}. X has {list(names)}.")
+        raise ValueError(f"categorical_features contains names that X does not have: {unknown}. X has {list(names)}.")
     return np.isin(np.array(names, dtype=object), chosen.astype(object))
 
 
 def _sort(values: Iterable[Key]) -> list[Key]:
     try:
         return sorted(values)
-    except TypeError:  # words among numbers
+    except TypeError:  # text among numbers
         return sorted(values, key=lambda value: (type(value).__name__, str(value)))

@@ -1,4 +1,4 @@
-"""Checks of what users pass as X, y and sample_weight, and what a model keeps in mind of the features."""
+"""Checks what users pass as X, y and sample_weight, and records what a model must remember about the features."""
 
 import copy
 import warnings
@@ -13,19 +13,19 @@ import numpy as np
 from narwhals import Series
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from mpboost._compat import check_sample_weight, check_y
-from mpboost.data.categories import Categories, Factors, as_keys, find_categorical, learn_categories
+from mpboost.data.categories import Categories, Factors, as_keys, learn_categories, make_categorical_mask
 from mpboost.data.sources import WIDE_TYPES, Source, read_source, refuse_lazy
 from mpboost.data.tables import ColumnTable, Table
 
-#: The largest number to predict.
+#: The largest target of a regression.
 MAX_VALUE = 1e100
 
-#: Classes are coded in 16 bits.
+#: Codes of classes have 16 bits.
 MAX_CLASSES = 65_535
 
 
@@ -33,13 +33,15 @@ MAX_CLASSES = 65_535
 def _refuse_odd_numbers() -> Iterator[None]:
     try:
         yield
-    except ArithmeticError as error:  # signalling NaN of Decimal raise one at any comparison
-        raise ValueError("X, y or sample_weight has a number beyond the range of float64, or that is none.") from error
+    except ArithmeticError as error:  # a signalling NaN of Decimal raises one at any comparison
+        raise ValueError(
+            "X, y or sample_weight contains a value that is not a number or does not fit in float64."
+        ) from error
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a model learns from.
+    """Checked training data.
 
     Attributes
     ----------
@@ -50,10 +52,10 @@ class TrainingData:
     sample_weight : float64 array of shape (n_samples,) or None
         Not negative, not all zero.
     known : dict
-        What the fitted estimator is to publish about the features, None where there is nothing: ``n_features_in_``;
-        ``feature_names_in_``; ``categories_``, a list with the categories of each feature in the order of their
-        codes, or None for numbers; ``is_categorical_``, a mask; ``has_other_category_``, a mask of the features with
-        too many categories, where rare ones and new ones share one more code.
+        Fitted attributes about the features, None if there are none: ``n_features_in_``; ``feature_names_in_``;
+        ``categories_``, a list with the categories of each feature in the order of their codes, or None for numbers;
+        ``is_categorical_``, a mask; ``has_other_category_``, a mask of the features with too many categories, whose
+        rare and new categories share one more code.
     """
 
     table: Table
@@ -64,7 +66,7 @@ class TrainingData:
 
 @_refuse_odd_numbers()
 def check_training_data(
-    estimator: Any,
+    estimator: BaseEstimator,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -74,14 +76,14 @@ def check_training_data(
 ) -> TrainingData:
     """Check a table, its labels and weights, and code its categories.
 
-    The estimator itself is not touched: a fit that fails later must not leave it half new. Categories are learned from
-    rows with a weight above 0.
+    The estimator is not changed, so that a fit that fails later leaves it as it was. Only categories of rows with a
+    weight above 0 are learned.
     """
     shell = copy.copy(estimator)
     has_categories = categorical_features is not None and not isinstance(categorical_features, str)
     source = read_source(shell, X, reset=True, has_categories=has_categories)
-    is_categorical = find_categorical(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
-    if has_categories and is_categorical is None:  # none after all: read X as prediction will
+    is_categorical = make_categorical_mask(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
+    if has_categories and is_categorical is None:  # none after all: read X in the same way as for predictions
         source = read_source(shell, X, reset=True, has_categories=False)
     y = _check_targets(shell, y)
     check_consistent_length(source, y)
@@ -102,8 +104,8 @@ def check_training_data(
 
 
 @_refuse_odd_numbers()
-def check_table(estimator: Any, X: Any) -> Table:
-    """Check a table to predict against what a fitted estimator knows of the features."""
+def check_table(estimator: BaseEstimator, X: Any) -> Table:
+    """Check a table to predict: it must have the features that the estimator was fitted with."""
     is_categorical = getattr(estimator, "is_categorical_", None)
     source = read_source(estimator, X, reset=False, has_categories=is_categorical is not None)
 
@@ -115,11 +117,11 @@ def check_table(estimator: Any, X: Any) -> Table:
 
 @_refuse_odd_numbers()
 def check_validation_data(
-    estimator: Any, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
+    estimator: BaseEstimator, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
-    """Check data to validate on against what is known of the training data, before the estimator publishes it."""
+    """Check validation data: it must have the features of the training data, which ``known`` describes."""
     if X is None or y is None:
-        raise ValueError("X_val and y_val go together, and sample_weight_val goes with them: give both, or none.")
+        raise ValueError("X_val and y_val must be passed together; sample_weight_val needs both.")
     shell = copy.copy(estimator)
     vars(shell).update(known)
     table = check_table(shell, X)
@@ -128,26 +130,26 @@ def check_validation_data(
     return table, y, _check_weights(sample_weight, y)
 
 
-def find_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """Find the classes, sorted.
+def list_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """List the classes, sorted.
 
     Examples
     --------
     >>> import numpy as np
-    >>> find_classes(np.array(["no", "yes", "no"]))
+    >>> list_classes(np.array(["no", "yes", "no"]))
     array(['no', 'yes'], dtype='<U3')
     """
-    distinct = _find_distinct(y)
-    check_classification_targets(np.repeat(distinct, 2))  # which takes labels that all differ for numbers
+    distinct = _list_distinct(y)
+    check_classification_targets(np.repeat(distinct, 2))  # twice: it would take labels that all differ for numbers
     classes = np.unique(distinct)
     if len(classes) < 2:
         raise ValueError(
-            f"The classifier needs two classes to learn from, but y has only one class: {classes.tolist()[0]!r}. (Rows "
-            "of weight 0 do not count.)"
+            f"A classifier needs at least two classes, but y has only one class: {classes.tolist()[0]!r}. (Rows of "
+            "weight 0 are ignored.)"
         )
     if len(classes) > MAX_CLASSES:
         raise ValueError(
-            f"y has {len(classes)} classes, but {MAX_CLASSES} are the most; to predict numbers use MPBoostRegressor."
+            f"y has {len(classes)} classes, but at most {MAX_CLASSES} are allowed; use MPBoostRegressor for numbers."
         )
     return classes
 
@@ -168,20 +170,20 @@ def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     return np.searchsorted(classes, y).astype(np.uint16)
 
 
-def _find_distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Find the distinct values, not sorted where they are objects: that would take long."""
+def _list_distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """List the distinct values; objects are not sorted, since that is slow."""
     if values.dtype.kind != "O":
         return np.unique(values)
     try:
         return np.array([*dict.fromkeys(values.ravel().tolist()), None], dtype=object)[:-1]
-    except TypeError:  # lists among them, which scikit-learn is left to refuse
+    except TypeError:  # contains lists: scikit-learn refuses them later
         return values
 
 
 def _encode(
     source: Source, is_categorical: NDArray[np.bool_] | None, choose: Callable[[int, Factors], Categories]
 ) -> tuple[Table, list[Categories | None] | None]:
-    """Make a table, and the categories that were chosen for each feature."""
+    """Make a table of numbers and codes; return it with the categories of each feature."""
     if is_categorical is None:
         return source.to_table(), None
     columns: list[NDArray[Any]] = []
@@ -193,8 +195,8 @@ def _encode(
             if chosen.are_foreign(factors):
                 name = feature if source.names is None else source.names[feature]
                 warnings.warn(
-                    f"The categories of feature {name!r} are words where the model knows numbers, or the other way "
-                    "round: all of them count as missing. Pass them as in training.",
+                    f"The categories of feature {name!r} are text, but were numbers in training, or the other way "
+                    "round: all of them count as missing. Pass the same type as in training.",
                     stacklevel=5,
                 )
             categories.append(chosen)
@@ -205,27 +207,29 @@ def _encode(
     return ColumnTable(columns, [None if each is None else each.n_codes for each in categories]), categories
 
 
-def _check_targets(estimator: Any, y: Any) -> NDArray[Any]:
+def _check_targets(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     y = _as_array(y, "y")
     return _check_values(estimator, y) if is_regressor(estimator) else _check_labels(estimator, y)
 
 
-def _check_values(estimator: Any, y: Any) -> NDArray[np.float64]:
+def _check_values(estimator: BaseEstimator, y: Any) -> NDArray[np.float64]:
     y = np.asarray(check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
     if len(y) and np.abs(y).max() > MAX_VALUE:
-        raise ValueError(f"y has numbers beyond {MAX_VALUE:g}, whose squares are no longer numbers: scale them down.")
+        raise ValueError(
+            f"y contains values larger than {MAX_VALUE:g}, whose squares overflow: divide y by a constant."
+        )
     return y
 
 
-def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
-    if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # strings of any length, which scikit-learn cannot read
+def _check_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
+    if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # variable-length strings, which scikit-learn cannot read
         y = y.astype(object)
     if isinstance(y, np.ndarray) and y.dtype.kind == "O":
-        distinct = as_keys(_find_distinct(y).ravel())
+        distinct = as_keys(_list_distinct(y).ravel())
         if None in distinct:
-            raise ValueError("Unknown label type: y has missing values (None, NaN); leave out their rows.")
+            raise ValueError("Unknown label type: y contains missing values (None, NaN); remove these rows.")
         if all(isinstance(label, int) for label in distinct):  # bools, too
             whole = np.array(y.tolist())
             y = whole if whole.dtype.kind in "biu" else y
@@ -235,7 +239,7 @@ def _check_labels(estimator: Any, y: Any) -> NDArray[Any]:
 def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] | None:
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, Number):  # which scikit-learn would not look at
+    if isinstance(sample_weight, Number):  # scikit-learn would not check it
         sample_weight = np.full(len(y), sample_weight)
     weights = _as_array(sample_weight, "sample_weight")
     weights = check_sample_weight(weights, y, dtype=np.float64, ensure_non_negative=True)
@@ -245,7 +249,7 @@ def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] |
 
 
 def _as_array(values: Any, name: str) -> Any:
-    """Make an array of a column, or a frame, of any library; scikit-learn is left to refuse what is no such thing."""
+    """Convert a column or a frame of any library to an array; scikit-learn refuses anything else later."""
     refuse_lazy(values, name)
     native = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):

@@ -1,4 +1,4 @@
-"""What is to be learned: the rows that count, their labels as the engine wants them, and what they weigh."""
+"""The learning problem: rows with a weight above 0, their labels coded for the engine, and their weights."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
-from mpboost.data.checks import TrainingData, encode_labels, find_classes
+from mpboost.data.checks import TrainingData, encode_labels, list_classes
 from mpboost.data.tables import Table
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows with labels, coded as the engine wants them, and weights; no weights where all rows weigh the same."""
+    """Rows with labels, coded for the engine, and weights; None for weights that are all the same."""
 
     table: Table
     labels: NDArray[Any]
@@ -22,22 +22,22 @@ class Examples:
 
 @dataclass(frozen=True)
 class Problem:
-    """Classes to tell apart, or numbers to predict.
+    """The classes or the numbers to predict, and the rows to learn them from.
 
     Attributes
     ----------
     examples : Examples
-        The rows to learn from: those that weigh more than nothing.
+        The rows to learn from: those with a weight above 0.
     classes : array of shape (n_classes,) or None
-        What labels stand for; None where they are numbers. Two classes are coded -1 and +1, more of them 0, 1, 2, ...
+        The classes, sorted; None for numbers. Two classes are coded -1 and +1, more of them 0, 1, 2, ...
     is_present : bool array of shape (n_samples,) or None
-        Which of the rows that the user gave these are; None for all.
+        Mask of the user's rows that are in ``examples``; None for all.
     is_categorical : bool array of shape (n_features,) or None
-        Which features are categorical; None where none is.
+        Mask of the categorical features; None if there are none.
     feature_names : array of str of shape (n_features,) or None
         Names of the features, if they have any.
     validation : Examples or None
-        Other rows to validate on.
+        Validation rows.
     """
 
     examples: Examples
@@ -48,7 +48,7 @@ class Problem:
     validation: Examples | None = None
 
     def spread(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
-        """Put values of the rows to learn from in the places of the user's rows."""
+        """Spread values of the rows to learn from over all rows of the user; the others get ``absent``."""
         if self.is_present is None:
             return values
         spread = np.full((len(self.is_present), *values.shape[1:]), absent, dtype=values.dtype)
@@ -56,31 +56,31 @@ class Problem:
         return spread
 
     def with_validation(self, table: Table, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> "Problem":
-        """Add rows to validate on, whose labels must be known."""
+        """Return the problem with validation rows, whose classes must occur in training."""
         if self.classes is None:
             return replace(self, validation=Examples(table, y, sample_weight))
         unknown = np.setdiff1d(y, self.classes)
         if len(unknown):
             examples = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
-            raise ValueError(f"y_val has labels that y has not: {examples}.")
+            raise ValueError(f"y_val contains labels that y does not have: {examples}.")
         return replace(self, validation=Examples(table, encode_labels(y, self.classes), sample_weight))
 
 
-def pose_classes(data: TrainingData, class_weight: Any) -> Problem:
-    """Leave out the rows that weigh nothing, code the labels, and combine the weights."""
+def make_class_problem(data: TrainingData, class_weight: Any) -> Problem:
+    """Make a classification problem: drop rows of weight 0, code the labels, combine the weights."""
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
     if class_weight is not None:
         weights = _multiply(weights, data.y, class_weight)
     table, y, weights, is_present = _leave_out(data, weights)
-    classes = find_classes(y)
+    classes = list_classes(y)
     examples = Examples(table, encode_labels(y, classes), _normalise(weights))
     return Problem(
         examples, classes, is_present, data.known.get("is_categorical_"), data.known.get("feature_names_in_")
     )
 
 
-def pose_values(data: TrainingData) -> Problem:
-    """Leave out the rows that weigh nothing."""
+def make_value_problem(data: TrainingData) -> Problem:
+    """Make a regression problem: drop rows of weight 0."""
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
     table, y, weights, is_present = _leave_out(data, weights)
     examples = Examples(table, y, _normalise(weights))
@@ -90,34 +90,36 @@ def pose_values(data: TrainingData) -> Problem:
 def _leave_out(
     data: TrainingData, weights: NDArray[np.float64]
 ) -> tuple[Table, NDArray[Any], NDArray[np.float64], NDArray[np.bool_] | None]:
-    """Leave out the rows that weigh nothing; give the rest, and which rows these are, or None for all."""
+    """Drop the rows of weight 0; return the others, and a mask of them, or None if all are left."""
     is_present = weights > 0
     if not is_present.any():
-        raise ValueError("class_weight and sample_weight leave no row that weighs more than nothing.")
+        raise ValueError("class_weight and sample_weight leave no row with a weight above 0.")
     if is_present.all():
         return data.table, data.y, weights, None
     return data.table.take_rows(np.flatnonzero(is_present)), data.y[is_present], weights[is_present], is_present
 
 
 def _multiply(weights: NDArray[np.float64], y: NDArray[Any], class_weight: Any) -> NDArray[np.float64]:
-    """Multiply weights of rows by those of their classes."""
+    """Multiply the weights of rows by the weights of their classes."""
     weights, is_present = weights.copy(), weights > 0
     try:
         with np.errstate(over="ignore"):
-            # What "balanced" means depends on the rows that are there.
+            # "balanced" counts only the rows that are present.
             weights[is_present] *= compute_sample_weight(class_weight, y[is_present])
         is_good = bool((weights >= 0).all() and np.isfinite(weights).all())
-    except OverflowError:  # whole numbers beyond the range of float64
+    except OverflowError:  # integers that do not fit in float64
         is_good = False
     if not is_good:
-        raise ValueError("class_weight must be finite and not negative, and not too large for sample_weight.")
+        raise ValueError(
+            "class_weight must be finite and not negative, and its products with sample_weight must be finite."
+        )
     return weights
 
 
 def _normalise(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Make the mean 1; None where all are the same."""
+    """Scale the weights to a mean of 1; return None if all are the same."""
     heaviest = weights.max()
     if weights.min() == heaviest:
         return None
-    weights = weights / heaviest  # first, since the sum of large weights may overflow
+    weights = weights / heaviest  # before the sum, which may overflow for large weights
     return np.maximum(weights / weights.mean(), np.finfo(np.float64).tiny)

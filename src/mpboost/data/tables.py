@@ -1,6 +1,6 @@
-"""Tables that the engine can read: one array, columns each of its own type, or a sparse matrix.
+"""Tables that the engine can read: one array, columns of different types, or a sparse matrix.
 
-All calls of the engine are short, some hundredths of a second, so that an interrupt is noticed in between.
+Each call of the engine takes some hundredths of a second, so that an interrupt is noticed between calls.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,15 +20,15 @@ Rows = NDArray[np.int64] | slice
 #: Cells that the engine codes in one call.
 CELLS_PER_CALL = 1 << 22
 
-#: Values that it sorts, or bytes that it looks at, in one call.
+#: Values that it sorts, or bytes that it reads, in one call.
 SORTED_PER_CALL = 1 << 19
 BYTES_PER_CALL = 1 << 26
 
-#: Pieces that a sparse matrix is read in, unless they have fewer cells than this.
+#: A sparse matrix is read in so many pieces, or in fewer if they would have fewer cells than this.
 SPARSE_PIECES = 16
 SPARSE_CELLS = 1 << 14
 
-#: Rows that bins are sought in at most; see native/src/edges.cpp.
+#: The most rows that bins are computed from; see native/src/binning_edges.cpp.
 SAMPLE_ROWS = 200_000
 
 
@@ -44,24 +44,24 @@ class Table(Protocol):
         """The number of columns."""
 
     def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
-        """Find where the bins of each column end."""
+        """Compute the edges of the bins of each column."""
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns | _native.SparseColumns:
-        """Code the values by the bins of a mapper."""
+        """Convert values to bins."""
 
     def take_rows(self, rows: Rows) -> "Table":
-        """Make a table of some of the rows; mostly a view where they are a slice."""
+        """Make a table of some rows; usually a view if they are a slice."""
 
     def split_rows(self, n_rows: int) -> "Iterator[Table]":
-        """Make tables of so many rows each, the last one perhaps of fewer."""
+        """Split the table into tables of ``n_rows`` rows each; the last one may have fewer."""
 
     def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        """Make an array of two dimensions of some of the rows and columns; categories are their codes."""
+        """Make a two-dimensional array of some rows and columns, with codes for categories."""
 
 
 @dataclass(frozen=True)
 class DenseTable:
-    """A table in one array of two dimensions.
+    """A table in one two-dimensional array.
 
     Examples
     --------
@@ -87,8 +87,8 @@ class DenseTable:
         return self.array.shape[1]
 
     def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
-        """Find where the bins of each column end."""
-        if self.array.dtype == np.uint8:  # a whole cache line of a row at least
+        """Compute the edges of the bins of each column."""
+        if self.array.dtype == np.uint8:  # at least a whole cache line of each row
             step = max(64, BYTES_PER_CALL // self.n_rows)
         else:
             step = max(threads.size, SORTED_PER_CALL // min(self.n_rows, SAMPLE_ROWS))
@@ -98,21 +98,21 @@ class DenseTable:
         )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
-        """Code the values by the bins of a mapper."""
+        """Convert values to bins."""
         columns = _native.BinnedColumns(self.n_rows, self.n_columns)
         _encode(self.array, mapper, columns, 0, threads)
         return columns
 
     def take_rows(self, rows: Rows) -> Self:
-        """Make a table of some of the rows; a view where they are a slice."""
+        """Make a table of some rows; a view if they are a slice."""
         return type(self)(self.array[rows])
 
     def split_rows(self, n_rows: int) -> "Iterator[DenseTable]":
-        """Make tables of so many rows each."""
+        """Split the table into tables of ``n_rows`` rows each."""
         return map(self.take_rows, _slice_rows(self.n_rows, n_rows))
 
     def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        """Make an array of two dimensions of some of the rows and columns."""
+        """Make a two-dimensional array of some rows and columns."""
         if features is None:
             return self.array if rows is None else self.array[rows]
         if rows is None or isinstance(rows, slice):
@@ -122,14 +122,14 @@ class DenseTable:
 
 @dataclass(frozen=True)
 class ColumnTable:
-    """A table of columns, each an array of its own type; categorical ones are codes, of bytes.
+    """A table of columns, each an array of its own type; categorical columns are codes in bytes.
 
     Attributes
     ----------
     columns : list of array
-        All of one length.
+        All of the same length.
     n_codes : sequence of int or None
-        The number of codes of a categorical column, None for numbers. Bins of a categorical column are its codes.
+        The number of codes of a categorical column, None for numbers. The bins of a categorical column are its codes.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class ColumnTable:
         return len(self.columns)
 
     def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
-        """Find where the bins of each column end; those of categories end half-way between the codes."""
+        """Compute the edges of the bins of each column; for categories they are half-way between codes."""
         return _join(
             _native.BinMapper.fit(column[:, None], max_bins, seed, threads)
             if n_codes is None
@@ -163,22 +163,22 @@ class ColumnTable:
         )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
-        """Code the values by the bins of a mapper."""
+        """Convert values to bins."""
         columns = _native.BinnedColumns(self.n_rows, self.n_columns)
         for feature in range(self.n_columns):
             _encode(self._numbers(feature, slice(None))[:, None], mapper, columns, feature, threads)
         return columns
 
     def take_rows(self, rows: Rows) -> Self:
-        """Make a table of some of the rows; a view where they are a slice."""
+        """Make a table of some rows; a view if they are a slice."""
         return type(self)([column[rows] for column in self.columns], self.n_codes)
 
     def split_rows(self, n_rows: int) -> "Iterator[ColumnTable]":
-        """Make tables of so many rows each."""
+        """Split the table into tables of ``n_rows`` rows each."""
         return map(self.take_rows, _slice_rows(self.n_rows, n_rows))
 
     def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        """Make an array of two dimensions of some of the rows and columns; categories are their codes."""
+        """Make a two-dimensional array of some rows and columns, with codes for categories."""
         chosen = range(self.n_columns) if features is None else features.tolist()
         return np.column_stack([self._numbers(feature, slice(None) if rows is None else rows) for feature in chosen])
 
@@ -191,13 +191,13 @@ class ColumnTable:
 
 @dataclass(frozen=True)
 class SparseTable:
-    """A sparse matrix by rows or by columns: no cell is there twice, and those of a row or column ascend."""
+    """A sparse matrix in CSR or CSC format, with sorted indices and no duplicate cells."""
 
     matrix: sparse.csr_array | sparse.csc_array
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Self:
-        """Make a table of any sparse matrix or array of two dimensions, which is left as it is."""
+        """Make a table of any two-dimensional sparse matrix or array, which is not changed."""
         matrix = _rebuild(matrix)
         compressed = sparse.csc_array(matrix) if matrix.format == "csc" else sparse.csr_array(matrix)
         if not compressed.has_canonical_format:
@@ -216,13 +216,13 @@ class SparseTable:
         return int(self.matrix.shape[1])
 
     def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
-        """Find where the bins of each column end."""
+        """Compute the edges of the bins of each column."""
         return _join(
             _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, seed, threads) for _, piece in self._pieces()
         )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.SparseColumns:
-        """Code the values by the bins of a mapper."""
+        """Convert values to bins."""
         pieces = (
             mapper.transform_sparse(*piece, self.n_rows, threads, first_column)
             for first_column, piece in self._pieces()
@@ -233,23 +233,23 @@ class SparseTable:
         return whole
 
     def take_rows(self, rows: Rows) -> Self:
-        """Make a table of some of the rows."""
+        """Make a table of some rows."""
         return self.from_matrix(self.matrix[rows])
 
     def to_array(self, rows: Rows | None = None, features: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        """Make an array of two dimensions of some of the rows and columns."""
+        """Make a two-dimensional array of some rows and columns."""
         matrix = self.matrix if rows is None else self.matrix[rows]
         return (matrix if features is None else matrix[:, features]).toarray()
 
     def split_rows(self, n_rows: int) -> "Iterator[SparseTable]":
-        """Make tables of so many rows each."""
-        by_rows = sparse.csr_array(self.matrix)  # whose rows are quick to take
+        """Split the table into tables of ``n_rows`` rows each."""
+        by_rows = sparse.csr_array(self.matrix)  # its rows are fast to select
         return (SparseTable(by_rows[rows]) for rows in _slice_rows(self.n_rows, n_rows))
 
     def _pieces(self) -> Iterator[tuple[int, tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]]]:
-        """Give some columns at a time, by columns: the number of the first, and where they begin, rows and values.
+        """Yield some columns at a time: the number of the first one, and CSC arrays (indptr, indices, data).
 
-        A matrix by rows is turned over in pieces, so that there is never a second one.
+        A CSR matrix is converted in pieces, so that there is never a second full matrix in memory.
         """
         n_pieces = max(1, min(self.n_columns, SPARSE_PIECES, self.matrix.nnz // SPARSE_CELLS))
         bounds = np.linspace(0, self.n_columns, n_pieces + 1).astype(int).tolist()
@@ -260,9 +260,9 @@ class SparseTable:
 
 
 def _rebuild(matrix: Any) -> Any:
-    """Make a matrix of our own around the same arrays: what scipy finds out about it is noted there.
+    """Make a new matrix object around the same arrays, so that flags that scipy sets do not change the user's matrix.
 
-    The numbers of rows and columns in it are checked, since scipy converts it to another format without a look at them.
+    The indices are checked, since scipy converts a matrix to another format without checking them.
     """
     if matrix.format == "coo":
         return type(matrix)((matrix.data, (matrix.row, matrix.col)), shape=matrix.shape)
@@ -271,28 +271,26 @@ def _rebuild(matrix: Any) -> Any:
     if matrix.format == "lil":
         lengths = [len(row) for row in matrix.rows]
         if len(lengths) != matrix.shape[0] or lengths != [len(row) for row in matrix.data]:
-            raise ValueError("X is damaged: its lists of columns and of values are not of the same lengths.")
+            raise ValueError("X is damaged: its lists of column numbers and of values have different lengths.")
         matrix = matrix.tocsr()
     if matrix.format in ("csr", "csc", "bsr"):
         matrix = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
         matrix.check_format(full_check=True)
-        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # scipy does not look where the last one is 0
-            raise ValueError("X is damaged: its indptr must not descend.")
+        if (matrix.indptr[1:] < matrix.indptr[:-1]).any():  # scipy does not check this if the last one is 0
+            raise ValueError("X is damaged: its indptr must not decrease.")
     return matrix
 
 
 def as_native(array: NDArray[Any]) -> NDArray[Any]:
-    """Make the type of the numbers one that the engine reads; mostly it is already, and nothing is copied."""
+    """Convert an array to a type that the engine reads; usually it has one already, and nothing is copied."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind in "biu" or (kind == "f" and size in (4, 8)):
         array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-        # Columns of a record array may lie at odd distances.
+        # The strides of a column of a record array may not be multiples of the item size.
         return array if all(stride % size == 0 for stride in array.strides) else np.ascontiguousarray(array)
     if kind != "f":
-        raise TypeError(
-            f"X holds {array.dtype}, which the model cannot read; convert dates and the like to numbers first."
-        )
-    with np.errstate(over="ignore"):  # long doubles may be beyond float64
+        raise TypeError(f"X contains {array.dtype}, which the model cannot read; convert it to numbers first.")
+    with np.errstate(over="ignore"):  # long doubles may not fit in float64
         return array.astype(np.float32 if size < 4 else np.float64)
 
 
@@ -308,13 +306,13 @@ def _encode(
     threads: _native.Threads,
 ) -> None:
     n_rows, n_columns = array.shape
-    step = 128 * max(1, CELLS_PER_CALL // (128 * n_columns))  # the engine works on blocks of so many rows
+    step = 128 * max(1, CELLS_PER_CALL // (128 * n_columns))  # the engine works on blocks of 128 rows
     for row in range(0, n_rows, step):
         mapper.encode(array[row : row + step], columns, row, first_column, threads)
 
 
 def _join(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
-    """Make one mapper of those of some columns each."""
+    """Join mappers of some columns each into one."""
     whole = _native.BinMapper(np.empty(0), np.zeros(1, dtype=np.int64))
     for part in mappers:
         whole.append(part)

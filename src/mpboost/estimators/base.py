@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost import _native
+from mpboost._arrays import Floats
 from mpboost._compat import CallbackSupportMixin, fit_context
 from mpboost.boosting.callbacks import Callback, TimeLimit
+from mpboost.boosting.ensembles import Ensemble
+from mpboost.boosting.history import History
 from mpboost.boosting.interrupts import warn_if_interrupted
 from mpboost.boosting.loop import boost
 from mpboost.boosting.progress import ProgressBar
@@ -31,6 +35,24 @@ from mpboost.outputs.kinds import Outputs
 
 class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     """Base class of all estimators of mpboost."""
+
+    # What a fit publishes, as far as all estimators have it: see their docstrings, and ``estimators/publishing.py``.
+    n_iter_: int
+    best_iteration_: int
+    stop_reason_: str
+    max_samples_: int
+    max_features_: int
+    train_scores_: Floats
+    oop_scores_: Floats
+    oop_score_: float
+    oop_counts_: NDArray[np.int32]
+    observation_probabilities_: Floats
+    observation_difficulty_: Floats
+    feature_probabilities_: Floats
+    feature_importances_: Floats
+    history_: History
+    _ensemble: Ensemble[Any]
+    _targets: NDArray[Any]
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

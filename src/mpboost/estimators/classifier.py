@@ -4,22 +4,29 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mpboost._arrays import Floats
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_classes
+from mpboost.data.problem import Problem, make_class_problem
 from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import CLASSIFIER_CONSTRAINTS
+from mpboost.estimators.patch_base import PatchBooster
+from mpboost.estimators.predictions import ClassPredictions
 from mpboost.estimators.publishing import Attributes, describe_classifier
-from mpboost.estimators.voting import VotingBooster
 from mpboost.learners.trees import Importance
+from mpboost.outputs.kinds import ClassVotes, Colours, Outputs, Signs
+from mpboost.outputs.votes import break_ties, count_votes, pick_winners, share_votes
 from mpboost.sampling.sizes import CLASSIFIER_SIZES, PatchSizes, Size
 from mpboost.tasks.many_classes import TASKS, Multiclass
 from mpboost.tasks.two_classes import BinaryTask
 from mpboost.tasks.weightings import Weighting
 
 
-class MPBoostClassifier(VotingBooster):
+class MPBoostClassifier(ClassPredictions, PatchBooster):
     """Minipatch boosting for two or more classes.
 
     Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it, which then votes
@@ -227,8 +234,23 @@ class MPBoostClassifier(VotingBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    def predict_vote_share(self, X: Any) -> Floats:
+        """Compute the share of votes for each class, without calibration.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        shares : array of shape (n_samples, n_classes)
+            In the order of ``classes_``; rows sum to 1.
+        """
+        return share_votes(self._judge(X))
+
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_classes(data, self.class_weight)
+        return make_class_problem(data, self.class_weight)
 
     def _make_task(self, problem: Problem, seed: int) -> LabelTask:
         assert problem.classes is not None
@@ -247,3 +269,22 @@ class MPBoostClassifier(VotingBooster):
 
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
         return describe_classifier(run, problem, known)
+
+    def _read_totals(self, totals: NDArray[np.int32], n_learners: int) -> NDArray[np.int32]:
+        return count_votes(totals, n_learners)
+
+    def _to_decision(self, judged: NDArray[np.int32]) -> Floats:
+        broken, _ = break_ties(judged, self._ranks)
+        return self.learning_rate_ * (broken if len(self.classes_) > 2 else broken[:, 1] - broken[:, 0])
+
+    def _to_labels(self, judged: NDArray[np.int32]) -> NDArray[Any]:
+        return self.classes_[pick_winners(judged, self._ranks)]
+
+    def _to_probabilities(self, judged: NDArray[np.int32]) -> Floats:
+        return self._calibration.predict(*break_ties(judged, self._ranks))
+
+    @property
+    def _outputs(self) -> Outputs[Any]:
+        if hasattr(self, "_colours"):
+            return Colours(self._colours, len(self.classes_))
+        return Signs() if len(self.classes_) == 2 else ClassVotes(self._ranks)

@@ -1,7 +1,6 @@
 """Base class of the gradient boosting estimators."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from mpboost.tasks.losses import Loss
 
 
 class GradientBooster(MinipatchBooster):
-    """Base class of the gradient estimators: makes runs and raw predictions."""
+    """Base class of the gradient estimators: makes runs, and adds the baseline to predictions."""
 
     estimator: ClassVar[None] = None  # trees are the only weak learner
 
@@ -40,13 +39,6 @@ class GradientBooster(MinipatchBooster):
     def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
         settings = read_settings(GradientSettings, self, GRADIENT_SIZES)
         return assemble_gradient_run(settings, problem, self._make_loss(problem), threads)
-
-    def _predict_raw(self, X: Any) -> NDArray[np.float64]:
-        return self._add_baseline(self._total(X))
-
-    def _staged_raw(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        for total in self._staged_total(X):
-            yield self._add_baseline(total)
 
     def _add_baseline(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         raw: NDArray[np.float64] = totals + (self.baseline_ if totals.ndim > 1 else self.baseline_[0])

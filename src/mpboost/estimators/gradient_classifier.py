@@ -1,18 +1,19 @@
 """The minipatch gradient boosting classifier."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 
+from mpboost._arrays import Floats
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_classes
+from mpboost.data.problem import Problem, make_class_problem
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_CLASSIFIER_CONSTRAINTS
+from mpboost.estimators.predictions import ClassPredictions
 from mpboost.estimators.publishing import Attributes, describe_gradient_classifier
 from mpboost.learners.gradient_trees import GradientImportance
 from mpboost.sampling.sizes import Size
@@ -20,7 +21,7 @@ from mpboost.tasks.custom_loss import CustomLoss
 from mpboost.tasks.losses import BinaryLogLoss, Loss, SoftmaxLoss, predict_shares
 
 
-class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
+class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
     """Gradient boosting on minipatches, for two or more classes.
 
     Each iteration draws a minipatch, some rows and some features, and grows a small tree on it, leaf by leaf, to reduce
@@ -256,106 +257,8 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Compute raw predictions: log odds.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        decision : array of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive for ``classes_[1]``, negative for ``classes_[0]``; for more, a column per class.
-        """
-        return self._predict_raw(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-            Predicted classes.
-        """
-        return self._decide(self._predict_raw(X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        probabilities : array of shape (n_samples, n_classes)
-            In the order of ``classes_``; rows sum to 1.
-        """
-        raw = self._predict_raw(X)
-        return predict_shares(self._loss, raw)
-
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Compute the decision function of 1, 2, 3, ... trees.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        decision : array of shape (n_samples,) or (n_samples, n_classes)
-            Like ``decision_function``, with one more tree each time.
-        """
-        yield from self._staged_raw(X)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Predict with 1, 2, 3, ... trees.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        labels : array of shape (n_samples,)
-            Like ``predict``, with one more tree each time.
-        """
-        for raw in self._staged_raw(X):
-            yield self._decide(raw)
-
-    def staged_predict_proba(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict probabilities with 1, 2, 3, ... trees.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        probabilities : array of shape (n_samples, n_classes)
-            Like ``predict_proba``, with one more tree each time.
-        """
-        for raw in self._staged_raw(X):
-            yield predict_shares(self._loss, raw)
-
-    def _decide(self, raw: NDArray[np.float64]) -> NDArray[Any]:
-        codes = (raw >= 0).astype(np.intp) if raw.ndim == 1 else raw.argmax(axis=1)
-        decided: NDArray[Any] = self.classes_[codes]
-        return decided
-
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_classes(data, self.class_weight)
+        return make_class_problem(data, self.class_weight)
 
     def _make_loss(self, problem: Problem) -> Loss:
         assert problem.classes is not None
@@ -369,3 +272,17 @@ class MPGradientBoostingClassifier(ClassifierMixin, GradientBooster):
     @property
     def _n_outputs(self) -> int:
         return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _read_totals(self, totals: Floats, n_learners: int) -> Floats:
+        return self._add_baseline(totals)
+
+    def _to_decision(self, judged: Floats) -> Floats:
+        return judged
+
+    def _to_labels(self, judged: Floats) -> NDArray[Any]:
+        codes = (judged >= 0).astype(np.intp) if judged.ndim == 1 else judged.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def _to_probabilities(self, judged: Floats) -> Floats:
+        return predict_shares(self._loss, judged)

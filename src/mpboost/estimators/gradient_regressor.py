@@ -1,18 +1,16 @@
 """The minipatch gradient boosting regressor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, cast
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-
+from mpboost._arrays import Floats
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_values
+from mpboost.data.problem import Problem, make_value_problem
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_REGRESSOR_CONSTRAINTS
+from mpboost.estimators.predictions import ValuePredictions
 from mpboost.estimators.publishing import Attributes, describe_gradient_regressor
 from mpboost.learners.gradient_trees import GradientImportance
 from mpboost.sampling.sizes import Size
@@ -20,7 +18,7 @@ from mpboost.tasks.custom_loss import CustomLoss
 from mpboost.tasks.losses import Loss, ValueLoss, ValueLossName, check_values, predict_values
 
 
-class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
+class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
     """Gradient boosting on minipatches, for regression.
 
     Each iteration draws a minipatch, some rows and some features, and grows a small tree on it, leaf by leaf, to reduce
@@ -254,40 +252,8 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict numbers.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        predictions : array of shape (n_samples,)
-            Predicted numbers.
-        """
-        raw = self._predict_raw(X)
-        return predict_values(self._loss, raw)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict with 1, 2, 3, ... trees.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        predictions : array of shape (n_samples,)
-            Like ``predict``, with one more tree each time.
-        """
-        for raw in self._staged_raw(X):
-            yield predict_values(self._loss, raw)
-
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_values(data)
+        return make_value_problem(data)
 
     def _make_loss(self, problem: Problem) -> Loss:
         labels, weights = problem.examples.labels, problem.examples.weights
@@ -305,3 +271,6 @@ class MPGradientBoostingRegressor(RegressorMixin, GradientBooster):
     @property
     def _n_outputs(self) -> int:
         return 1
+
+    def _to_values(self, totals: Floats, n_learners: int) -> Floats:
+        return predict_values(self._loss, self._add_baseline(totals))

@@ -1,19 +1,17 @@
 """The minipatch boosting regressor."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import RegressorMixin
-
+from mpboost._arrays import Floats
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.checks import TrainingData
-from mpboost.data.problem import Problem, pose_values
+from mpboost.data.problem import Problem, make_value_problem
 from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import REGRESSOR_CONSTRAINTS
 from mpboost.estimators.patch_base import PatchBooster
+from mpboost.estimators.predictions import ValuePredictions
 from mpboost.estimators.publishing import Attributes, describe_regressor
 from mpboost.learners.trees import Importance
 from mpboost.outputs.kinds import Outputs, Values
@@ -21,7 +19,7 @@ from mpboost.sampling.sizes import REGRESSOR_SIZES, PatchSizes, Size
 from mpboost.tasks.numbers import ResidualWeighting, ValueTask
 
 
-class MPBoostRegressor(RegressorMixin, PatchBooster):
+class MPBoostRegressor(ValuePredictions, PatchBooster):
     """Minipatch boosting for regression.
 
     Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it. The model
@@ -208,40 +206,8 @@ class MPBoostRegressor(RegressorMixin, PatchBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the mean of the learners.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        predictions : array of shape (n_samples,)
-            Predicted numbers.
-        """
-        total: NDArray[np.float64] = self._total(X)
-        return total / len(self._ensemble)
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Predict with 1, 2, 3, ... learners.
-
-        Parameters
-        ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        predictions : array of shape (n_samples,)
-            Like ``predict``, with one more learner each time.
-        """
-        for n_learners, total in enumerate(self._staged_total(X), start=1):
-            yield total / n_learners
-
     def _pose(self, data: TrainingData) -> Problem:
-        return pose_values(data)
+        return make_value_problem(data)
 
     def _make_task(self, problem: Problem, seed: int) -> LabelTask:
         return ValueTask(
@@ -258,3 +224,6 @@ class MPBoostRegressor(RegressorMixin, PatchBooster):
     @property
     def _outputs(self) -> Outputs[Any]:
         return Values()
+
+    def _to_values(self, totals: Floats, n_learners: int) -> Floats:
+        return totals / n_learners

@@ -1,4 +1,4 @@
-"""Pictures of a fitted model, in the manner of scikit-learn's displays; they need matplotlib."""
+"""Displays: plots of fitted models with the interface of scikit-learn's displays; they need matplotlib."""
 
 from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
 from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay

@@ -1,4 +1,4 @@
-"""How many rows and features a model has attended to."""
+"""Display of the effective numbers of observations and features."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,32 +10,32 @@ from mpboost.inspection.drawing import COLOURS, make_axes, read_history, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: A smallest share below it calls for a logarithmic axis.
+#: If some share is smaller than this, the axis is logarithmic.
 SMALL_SHARE = 0.1
 
 
 class EffectiveNumbersDisplay:
-    """The effective numbers of observations and features over the iterations, as shares of all.
+    """Plot of the effective numbers of observations and features over the iterations, as shares of all.
 
-    Make one by ``from_estimator``. An effective number is how many there would be if all were as probable: 1 / sum(p²)
-    and 1 / sum(q²). Numbers that fall show that a model concentrates, rows on what is hard, features on what is useful;
-    those near a single one that it has collapsed.
+    Create it with ``from_estimator``. The effective numbers are 1 / sum(p²) and 1 / sum(q²): p, or q, is as
+    concentrated as if so many were equally probable and the others never drawn. They fall when the model concentrates
+    on hard observations and on useful features; near 1, it has collapsed on a single one.
 
     Parameters
     ----------
     iterations : array of shape (n_moments,)
-        The moments.
+        The recorded iterations.
     effective_observations, effective_features : arrays of shape (n_moments,)
-        The effective numbers then.
+        The effective numbers at these iterations.
     n_samples, n_features : int
-        How many there are in all.
+        Total numbers of observations and features.
     best_iteration : int, default=None
-        What to mark: the iteration that the model is cut to.
+        The best iteration, to be marked.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it is drawn.
+        The axes and the figure.
     lines_ : dict of str to Line2D
         The curves, "observations" and "features".
 
@@ -64,14 +64,14 @@ class EffectiveNumbersDisplay:
         self.effective_features = np.asarray(effective_features, dtype=np.float64)
         shapes = {self.iterations.shape, self.effective_observations.shape, self.effective_features.shape}
         if len(shapes) > 1 or self.iterations.ndim != 1 or not self.iterations.size:
-            raise ValueError("iterations and effective numbers must be lists of the same length, of at least one.")
+            raise ValueError("iterations and effective numbers must be one-dimensional, not empty, and equally long.")
         self.n_samples = n_samples
         self.n_features = n_features
         self.best_iteration = best_iteration
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: "Axes | None" = None) -> Self:
-        """Draw the effective numbers of a fitted model; no data are needed.
+        """Plot the effective numbers of a fitted model; no data are needed.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class EffectiveNumbersDisplay:
         Returns
         -------
         display : EffectiveNumbersDisplay
-            Drawn.
+            The display, drawn.
         """
         history = read_history(model)
         display = cls(
@@ -97,7 +97,7 @@ class EffectiveNumbersDisplay:
         return display.plot(ax=ax)
 
     def plot(self, *, ax: "Axes | None" = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class EffectiveNumbersDisplay:
         Returns
         -------
         display : EffectiveNumbersDisplay
-            Itself.
+            The display itself.
         """
         axes = make_axes(size=(9.0, 4.2))[0] if ax is None else ax
         numbers = {
@@ -116,7 +116,7 @@ class EffectiveNumbersDisplay:
         }
         self.lines_, smallest = {}, 1.0
         for name, (effective, n_all, colour, dash) in numbers.items():
-            label = f"{name}: {effective[-1]:,.0f} of {n_all:,} at last"
+            label = f"{name}: {effective[-1]:,.0f} of {n_all:,} at the end"
             percent = 100 * effective / n_all
             smallest = min(smallest, effective.min() / n_all)
             line = axes.plot(self.iterations, percent, color=colour, linestyle=dash, marker=".", label=label)

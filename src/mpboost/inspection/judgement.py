@@ -1,4 +1,4 @@
-"""What learners that never saw a training row make of it: worked out here for reports, displays and label issues."""
+"""Out-of-patch predictions of training rows, for reports, displays and label issues."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.outputs.votes import break_ties, find_winners
+from mpboost.estimators.base import MinipatchBooster
+from mpboost.outputs.votes import break_ties, pick_winners
 from mpboost.tasks.losses import predict_shares
 
-#: Rows that are judged at a time: what stays in the cache.
+#: Rows that are judged at a time, so that they stay in the cache.
 BATCH_ROWS = 1 << 14
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The training rows that some learner never saw, and what these learners predict for them.
+    """Training rows that some learners were not trained on, and the predictions of these learners.
 
     Attributes
     ----------
@@ -24,7 +25,7 @@ class Judgement:
     given, predicted : arrays of shape (n_judged,)
         Codes of classes, or numbers.
     n_learners : int32 array of shape (n_judged,)
-        How many learners judged each row; at least 1.
+        Number of learners that judged each row; at least 1.
     """
 
     rows: NDArray[np.int64]
@@ -34,14 +35,14 @@ class Judgement:
 
     @property
     def is_right(self) -> NDArray[np.bool_]:
-        """Where the predicted class is the given one."""
+        """Whether the predicted class is the given class."""
         return self.given == self.predicted
 
 
-def judge(model: Any) -> Judgement | None:
-    """Give the out-of-patch predictions of a fitted model of any kind; None if no learner can judge a row.
+def judge(model: MinipatchBooster) -> Judgement | None:
+    """Return the out-of-patch predictions of a fitted model; None if it has none.
 
-    Classes with as many votes are told apart as ``predict`` does. Rows that no learner judges are left out.
+    Ties between classes are broken as in ``predict``. Rows that no learner can judge are left out.
     """
     rows = np.flatnonzero(model.oop_counts_)
     if not len(rows):
@@ -56,16 +57,16 @@ def judge(model: Any) -> Judgement | None:
     return Judgement(rows, given, predicted, model.oop_counts_[rows])
 
 
-def require_judgement(model: Any) -> Judgement:
-    """Give the out-of-patch predictions of a model; refuse one that has none."""
+def require_judgement(model: MinipatchBooster) -> Judgement:
+    """Return the out-of-patch predictions of a model; raise an error if it has none."""
     judgement = judge(model)
     if judgement is None:
-        raise ValueError(f"No learner of this model can judge a row that it never saw. {model._oop_advice}")
+        raise ValueError(f"This model has no out-of-patch predictions. {model._oop_advice}")
     return judgement
 
 
 def compute_probabilities(
-    model: Any, judgement: Judgement, max_probabilities: int | None = None
+    model: MinipatchBooster, judgement: Judgement, max_probabilities: int | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Compute the out-of-patch probabilities of the classes, for all judged rows or for a random sample of them.
 
@@ -76,12 +77,12 @@ def compute_probabilities(
     judgement : Judgement
         The rows.
     max_probabilities : int, default=None
-        Rows times classes, at most: of more, so many rows are drawn, always the same. None takes all rows.
+        Maximum of rows times classes: if there are more, a sample of rows is drawn, always the same. None takes all.
 
     Returns
     -------
     places : int64 array of shape (n_rows,)
-        Which of the judged rows these are, ascending.
+        Positions among the judged rows, ascending.
     probabilities : float64 array of shape (n_rows, n_classes)
         The probabilities of the classes.
     """
@@ -94,23 +95,23 @@ def compute_probabilities(
     return places, model._calibration.predict(*break_ties(_count_votes(model, rows), model._ranks))
 
 
-def decode_targets(model: Any, targets: NDArray[Any]) -> NDArray[Any]:
-    """Give the labels that codes of classes stand for; numbers stay what they are."""
+def decode_targets(model: MinipatchBooster, targets: NDArray[Any]) -> NDArray[Any]:
+    """Turn codes of classes into labels; numbers are returned unchanged."""
     decoded: NDArray[Any] = model.classes_[targets] if hasattr(model, "classes_") else targets
     return decoded
 
 
-def _decide(model: Any, decision: NDArray[np.float64]) -> NDArray[np.integer]:
-    """Decide for classes, as the model's ``predict`` does, by rows of ``oop_decision_function_``."""
+def _decide(model: MinipatchBooster, decision: NDArray[np.float64]) -> NDArray[np.integer]:
+    """Choose classes from rows of ``oop_decision_function_``, as ``predict`` does."""
     if not hasattr(model, "_ranks"):  # log odds
         return np.asarray(decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1), dtype=np.int64)
-    # What a vote weighs makes no difference to who wins.
+    # The weight of a vote does not change the winner.
     votes: NDArray[Any] = decision if decision.ndim == 2 else np.column_stack([-decision, decision])
-    return find_winners(votes, model._ranks)
+    return pick_winners(votes, model._ranks)
 
 
-def _count_votes(model: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the out-of-patch votes for each class; of two classes, models keep their difference and their number."""
+def _count_votes(model: MinipatchBooster, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count the out-of-patch votes per class; models of two classes store the difference and the sum of the votes."""
     votes = np.rint(model.oop_decision_function_[rows] / model.learning_rate_).astype(np.int64)
     if votes.ndim == 2:
         return votes

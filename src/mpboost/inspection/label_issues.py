@@ -1,4 +1,4 @@
-"""Which labels are probably wrong: what learners that never saw a row make of it, against what it is labelled."""
+"""Find labels that are probably wrong: compare them with out-of-patch predictions."""
 
 import warnings
 from numbers import Integral, Real
@@ -12,7 +12,7 @@ from mpboost._compat import Interval, validate_params
 from mpboost.inspection.checks import check_model
 from mpboost.inspection.judgement import decode_targets, require_judgement
 
-#: Numbers are suspect whose residual is at least five times the median.
+#: The difficulty of a row whose residual is five times the median: it is suspect.
 RESIDUAL_THRESHOLD = 5 / 6
 
 
@@ -27,31 +27,31 @@ RESIDUAL_THRESHOLD = 5 / 6
 def find_label_issues(model: Any, *, n: int | None = None, threshold: float | None = None) -> Bunch:
     """Find training rows whose labels, or numbers, are probably wrong, the most suspect first.
 
-    Every row is judged by those learners of the model that never saw it, as ``observation_difficulty_`` tells; nothing
-    has to be trained again. Gradient models judge the rows that they reserved: with ``n_models=5, oop_size=0.2`` all.
+    Each row is judged by the learners that were not trained on it (``observation_difficulty_``); nothing is trained
+    again. Gradient models judge only the rows that they reserved: with ``n_models=5, oop_size=0.2`` these are all rows.
 
     Parameters
     ----------
     model : estimator of mpboost
-        A fitted model, or one from a file; no data are needed.
+        A fitted or loaded model; no data are needed.
     n : int, default=None
-        The most rows to give; alone, so many whether their labels look wrong or not.
+        Maximum number of rows to return. Without a threshold, return exactly so many, suspect or not.
     threshold : float, default=None
-        Give the rows whose difficulty is at least this, between 0 and 1; 0 ranks all that are judged. If both are None,
-        a row is suspect if another class wins it, by votes as clear as that class has, on average, on rows that are
-        labelled so; and a number, if its residual is at least five times the median.
+        Return rows with at least this difficulty, between 0 and 1; 0 ranks all judged rows. If ``n`` and ``threshold``
+        are None, a label is suspect if another class wins the vote at least as clearly as that class wins its own rows
+        on average, and a number if its residual is at least five times the median.
 
     Returns
     -------
     issues : Bunch
-        A dict of arrays of the same length, for ``pandas.DataFrame(issues)`` or the like: ``row``, positions in the
-        training data; ``difficulty``; ``given``, their labels; ``suggested``, what the learners say instead. Rows that
-        no learner judged (``oop_counts_`` is 0) are never among them.
+        A dict of arrays of the same length, as for ``pandas.DataFrame(issues)``: ``row``, positions in the training
+        data; ``difficulty``; ``given``, the labels; ``suggested``, the out-of-patch predictions. Rows that no learner
+        could judge (``oop_counts_`` is 0) are left out.
 
     See Also
     --------
-    MPBoostClassifier : Fits a model. With more than a tenth of wrong labels, ``adaptive_observations=False`` finds them
-        a little better.
+    MPBoostClassifier : Fits a model. If more than a tenth of the labels are wrong, ``adaptive_observations=False``
+        finds them a little better.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
     difficulty = model.observation_difficulty_[rows]
     if hasattr(model, "oop_size") and 2 * len(rows) < np.count_nonzero(model.observation_probabilities_):
         warnings.warn(
-            f"Only the {len(rows)} rows that this model reserved are judged: fit with n_models=5 and oop_size=0.2 to "
-            "judge all.",
+            f"Only the {len(rows)} rows that this model reserved are judged. To judge all rows, fit with n_models=5 "
+            "and oop_size=0.2.",
             stacklevel=3,
         )
     if threshold is not None:
@@ -94,10 +94,10 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
 def _are_clear_wins(
     difficulty: NDArray[np.float64], given: NDArray[np.int64], winners: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Tell which rows another class wins as clearly as it wins, on average, the rows of its own.
+    """Check for which rows another class wins at least as clearly as it wins its own rows on average.
 
-    How clear that is depends on the class, on how noisy labels are, and on how learners vote: as in confident learning
-    (Northcutt, Jiang and Chuang, 2021), which compares probabilities in this way, no fixed threshold does for all.
+    There is no fixed threshold, since typical votes depend on the class, on the noise of labels and on the learners.
+    Confident learning (Northcutt, Jiang and Chuang, 2021) compares probabilities in the same way.
     """
     n_classes = 1 + max(given.max(), winners.max())
     sums, counts = (np.bincount(given, weights, n_classes) for weights in (1.0 - difficulty, None))

@@ -1,4 +1,4 @@
-"""Which rows are hard, and where they are."""
+"""Display of the training rows, by how hard they are."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.drawing import COLOURS, MARKERS, load_pyplot, make_axes, shorten
 from mpboost.inspection.judgement import decode_targets, require_judgement
@@ -17,48 +18,48 @@ from mpboost.inspection.projection import open_table, project, read_rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Area, in square points, of a row of mean weight; the most that a row gets, for which all shrink; the least.
+#: Area of a row of mean weight, in square points; largest area, to which all are scaled down if needed; smallest area.
 AREA, LARGEST, SMALLEST = 8.0, 120.0, 0.6
-#: Longer side, in points, of an image beside the points, and the most characters of what is written there.
+#: Longer side of a thumbnail in points; maximum number of characters of a note.
 THUMBNAIL, NOTE_LENGTH = 36, 16
-#: Inches that a note takes, with an image and without.
+#: Height of a note in inches, with an image and without.
 IMAGE_HEIGHT, NOTE_HEIGHT = 1.0, 0.45
-#: Of the rows that are drawn where there are too many, at least so many are the hardest.
+#: If there are too many rows to draw, this share of the drawn ones are the hardest.
 HARD_SHARE = 0.2
 
 
 class ObservationsDisplay:
-    """Training rows in two dimensions, before training, when all are alike, and after, as large as they are hard.
+    """Scatter plot of the training rows before and after training; after it, hard rows are drawn larger.
 
-    Make one by ``from_estimator``. Within a picture the area of a row is in proportion to its weight, down to a dot.
+    Create it with ``from_estimator``. The area of a row is proportional to its weight, but at least a dot.
 
     Parameters
     ----------
     positions : array of shape (n_points, 2)
-        Where the rows are.
+        Coordinates of the rows.
     weights : array of shape (n_points,)
-        How large they are after training, beside one another.
+        Relative sizes after training.
     targets : array of shape (n_points,)
-        Labels, one colour and one marker for each; or numbers, for a scale of colours.
+        Labels, each with its own colour and marker; or numbers, shown on a colour scale.
     rows : array of shape (n_points,)
-        Their row numbers.
+        Row numbers.
     is_class : bool, default=True
         Whether targets are labels.
     hardest : array of int, default=()
-        Positions in these arrays of the points to annotate.
+        Indices of the points to annotate.
     images : sequence of arrays, default=None
-        Thumbnails of the hardest.
+        Thumbnails of these points.
     axis_names : (str, str), default=("", "")
-        What positions are.
+        Names of the axes.
     size_name : str, default="weight"
-        What weights are.
+        Name of the weights.
 
     Attributes
     ----------
     ax_, figure_ : Axes or array of Axes, Figure
-        Where it is drawn; an array of two for before and after.
+        The axes and the figure; an array of two axes for before and after training.
     points_ : list of PathCollection
-        The points, one entry for each class and axes.
+        The points, one entry per class and axes.
     notes_ : list of AnnotationBbox
         The annotations of the hardest rows.
 
@@ -97,7 +98,7 @@ class ObservationsDisplay:
         self.size_name = size_name
         n_points = len(self.rows)
         if self.positions.shape != (n_points, 2) or not len(self.weights) == len(self.targets) == n_points:
-            raise ValueError("positions must be pairs of numbers, and there must be as many weights, targets and rows.")
+            raise ValueError("positions must have shape (n_points, 2), and weights, targets and rows the same length.")
 
     @classmethod
     def from_estimator(
@@ -112,7 +113,7 @@ class ObservationsDisplay:
         max_points: int = 3000,
         ax: "Axes | Sequence[Axes] | None" = None,
     ) -> Self:
-        """Draw the training rows of a fitted model.
+        """Plot the training rows of a fitted model.
 
         Parameters
         ----------
@@ -121,33 +122,33 @@ class ObservationsDisplay:
         X : array-like of shape (n_samples, n_features)
             The table that it was fitted on.
         embedding : array of shape (n_samples, 2), default=None
-            Where to draw the rows. None takes the first two principal components of the rows that are drawn: of
-            pixels as they are if there is an ``image_shape``, else of features of unit variance; missing values are
-            taken for the mean.
+            Coordinates of the rows. None takes the first two principal components of the rows that are drawn: of raw
+            pixels if ``image_shape`` is given, else of features scaled to unit variance; missing values are replaced
+            by the mean.
         size : {"probability", "difficulty"}, default="probability"
-            What the size of a row shows: ``observation_probabilities_``, or ``observation_difficulty_``, which only
-            rows have that some learner never saw: others are left out.
+            What the size of a row shows: ``observation_probabilities_``, or ``observation_difficulty_``; rows without
+            an out-of-patch prediction have no difficulty and are left out.
         n_hardest : int, default=6
-            How many rows to annotate by their number and label: the largest, and of equal ones the most difficult.
+            How many rows to annotate with their number and label: the largest ones, ties by difficulty.
         image_shape : (int, int), default=None
-            Rows and columns of pixels, if each feature is a pixel: annotates by images.
+            Rows and columns of pixels, if each feature is a pixel: annotations show images.
         max_points : int, default=3000
-            How many rows to draw at most. Of more, a fifth of so many are the hardest, and the others are drawn at
-            random from the rest, always the same.
+            Maximum number of rows to draw. If there are more, a fifth of those drawn are the hardest, and the rest is
+            a random sample, always the same.
         ax : Axes or sequence of two Axes, default=None
-            Where to draw: one is for the rows after training, two are for before and after. None makes a figure of two.
+            Where to draw: one for the rows after training, two for before and after. None makes a figure of two.
 
         Returns
         -------
         display : ObservationsDisplay
-            Drawn.
+            The display, drawn.
         """
         load_pyplot()
         check_model(model)
         table = open_table(X)
         n_rows = len(model.observation_probabilities_)
         if table.shape[0] != n_rows:
-            raise ValueError(f"X has {table.shape[0]} rows, but the model was fitted on {n_rows}: give that table.")
+            raise ValueError(f"X has {table.shape[0]} rows, but the model was fitted on {n_rows}: pass its training X.")
         if image_shape is not None:
             image_shape = check_image_shape(image_shape, model.n_features_in_)
         weights = _read_sizes(model, size)
@@ -158,7 +159,7 @@ class ObservationsDisplay:
         else:
             positions = np.asarray(embedding, dtype=np.float64)
             if positions.shape != (n_rows, 2):
-                raise ValueError(f"embedding has the shape {positions.shape} and must have ({n_rows}, 2).")
+                raise ValueError(f"embedding must have shape ({n_rows}, 2), not {positions.shape}.")
             positions = positions[rows]
         hardest = np.searchsorted(rows, ranked[:n_hardest])
         images = None
@@ -179,23 +180,23 @@ class ObservationsDisplay:
         return display.plot(ax=ax)
 
     def plot(self, *, ax: "Axes | Sequence[Axes] | None" = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         ax : Axes or sequence of two Axes, default=None
-            Where to draw: one is for the rows after training, two are for before and after. None makes a figure of two.
+            Where to draw: one for the rows after training, two for before and after. None makes a figure of two.
 
         Returns
         -------
         display : ObservationsDisplay
-            Itself.
+            The display itself.
         """
         note_height = NOTE_HEIGHT if self.images is None else IMAGE_HEIGHT
         height = max(4.8, 0.5 + note_height * ((len(self.hardest) + 1) // 2))
         panels = make_axes(2, (11.0, height)) if ax is None else np.ravel(np.asarray(ax))
         if len(panels) > 2:
-            raise ValueError(f"There is room for one or two axes, not for {len(panels)}.")
+            raise ValueError(f"ax must be one or two axes, not {len(panels)}.")
         moments = [(f"after training (area: {self.size_name})", self.weights)]
         if len(panels) == 2:
             moments.insert(0, ("before training", np.ones(len(self.weights))))
@@ -211,7 +212,7 @@ class ObservationsDisplay:
         return self
 
     def _draw_points(self, axes: "Axes", weights: NDArray[np.float64]) -> None:
-        # Large ones first, so that they hide none.
+        # Large points first, so that they do not hide small ones.
         order = np.argsort(-weights, kind="stable")
         unit = min(AREA / (weights.mean() or 1.0), LARGEST / (weights.max() or 1.0))
         areas = np.maximum(unit * weights, SMALLEST)
@@ -227,14 +228,14 @@ class ObservationsDisplay:
             self.points_.append(axes.scatter(x, y, areas[own], label=str(label), **style, **look))
 
     def _set_limits(self, axes: "Axes") -> None:
-        """Leave room for the annotations on both sides, also where there are none: panels are to be compared."""
+        """Leave space for annotations on both sides, in both panels, so that these can be compared."""
         (left, low), (right, high) = self.positions.min(axis=0), self.positions.max(axis=0)
         width, height = (right - left) or 1.0, (high - low) or 1.0
         side = 0.28 * width if len(self.hardest) else 0.05 * width
         axes.set(xlim=(left - side, right + side), ylim=(low - 0.06 * height, high + 0.06 * height))
 
     def _annotate(self, axes: "Axes") -> None:
-        """Put notes on the hardest into two columns, left and right of all points."""
+        """Annotate the hardest rows in two columns, left and right of all points."""
         from matplotlib.offsetbox import AnnotationBbox
 
         points = self.positions[self.hardest]
@@ -243,7 +244,7 @@ class ObservationsDisplay:
         places = [(x, (i + 0.5) / n) for x, n in columns for i in range(n)]  # as fractions of the axes
         if not places:
             return
-        # The way to lead points to places that is the shortest in all has no two lines that cross.
+        # The assignment of points to places with the shortest total length has no crossing lines.
         pairs = linear_sum_assignment(cdist(axes.transLimits.transform(points), places))
         for which, place in zip(*pairs, strict=True):
             note = AnnotationBbox(
@@ -259,7 +260,7 @@ class ObservationsDisplay:
             self.notes_.append(axes.add_artist(note))
 
     def _write_note(self, which: int) -> Any:
-        """Write the row number and the target of one of the hardest, below its image if there is one."""
+        """Write the row number and the target of a row, below its image if there is one."""
         from matplotlib.offsetbox import OffsetImage, TextArea, VPacker
 
         point = self.hardest[which]
@@ -272,7 +273,7 @@ class ObservationsDisplay:
         return VPacker(children=[thumbnail, words], align="center", pad=0, sep=2)
 
     def _add_key(self, panels: NDArray[Any]) -> None:
-        """Say what colours mean, beside the panels."""
+        """Add a legend or a colour bar beside the panels."""
         figure, axes = panels[0].figure, panels[-1]
         if not self.is_class:
             figure.colorbar(self.points_[-1], ax=list(panels), label="target", shrink=0.8)
@@ -289,8 +290,8 @@ class ObservationsDisplay:
             handle.set_sizes([40.0])
 
 
-def _read_sizes(model: Any, size: str) -> NDArray[np.float64]:
-    """Read what a display shows as the size of rows; NaN where there is nothing to show."""
+def _read_sizes(model: MinipatchBooster, size: str) -> NDArray[np.float64]:
+    """Read the sizes of rows; NaN for rows without one."""
     if size == "probability":
         return np.asarray(model.observation_probabilities_)
     if size != "difficulty":
@@ -302,13 +303,13 @@ def _read_sizes(model: Any, size: str) -> NDArray[np.float64]:
 
 
 def _rank_rows(weights: NDArray[np.float64], difficulty: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Rank the rows that have a weight, the hardest first: p has ties, which out-of-patch votes break."""
+    """Rank the rows that have a weight, the hardest first; difficulty breaks ties of p."""
     ranked = np.lexsort((-difficulty, -weights))
     return ranked[: np.count_nonzero(~np.isnan(weights))]
 
 
 def _choose_rows(ranked: NDArray[np.intp], max_points: int) -> NDArray[np.intp]:
-    """Choose rows to draw, in their order: all, or the hardest and some of the rest."""
+    """Choose the rows to draw, in ascending order: all, or the hardest and a sample of the rest."""
     if len(ranked) > max_points:
         n_hard = int(HARD_SHARE * max_points)
         rest = np.random.default_rng(0).choice(ranked[n_hard:], max_points - n_hard, replace=False)

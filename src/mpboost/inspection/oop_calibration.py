@@ -1,4 +1,4 @@
-"""Whether probabilities can be believed."""
+"""Display of the calibration of out-of-patch probabilities."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,41 +15,41 @@ if TYPE_CHECKING:
 
 
 class OOPCalibrationDisplay:
-    """How often what had some probability came true, for training rows as judged by learners that never saw them.
+    """Calibration plot of out-of-patch probabilities: predicted probability against observed share.
 
-    Make one by ``from_estimator``. On the diagonal probabilities are what they say. Bars are 95 % confidence intervals
-    (Wilson's); above, how many rows had such probabilities. The few slopes of the calibration of votes were fitted to
-    the same rows, which is all that could flatter it.
+    Create it with ``from_estimator``. On the diagonal, probabilities are right. Error bars are 95 % confidence
+    intervals (Wilson's); the bars above count the rows. The few slopes of the vote calibration were fitted on the same
+    rows: only this can make the plot look slightly too good.
 
     Parameters
     ----------
     probabilities : array of shape (n_rows,)
-        Of an event, for each row.
+        Predicted probability of an event, for each row.
     outcomes : bool array of shape (n_rows,)
-        Whether it came true.
+        Whether the event happened.
     n_bins : int, default=10
-        Probabilities are grouped into so many bins of the same width.
+        Number of bins of equal width.
     event_name, outcome_name : str, default="event", "share of rows where it came true"
-        What the probabilities and the outcomes are of.
+        Names of the event and of the observed share, for the axes.
 
     Attributes
     ----------
     counts : int array of shape (n_bins,)
         Rows in each bin.
     mean_probabilities, shares : float64 arrays of shape (n_bins,)
-        Mean probability, and how often it came true, in each bin; NaN where there are no rows.
+        Mean probability and observed share in each bin; NaN in bins without rows.
     calibration_error : float
-        Mean distance of the two, over the rows.
+        Mean difference between the two, over the rows.
     n_rows : int
-        Rows that were judged.
+        Number of rows.
     ax_, figure_ : Axes, Figure
-        Where it is drawn.
+        The axes and the figure.
     counts_ax_ : Axes
-        Where the numbers of rows are, above.
+        The axes of the row counts, above.
     line_ : ErrorbarContainer
         The curve.
     bars_ : BarContainer
-        The numbers of rows.
+        The row counts.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class OOPCalibrationDisplay:
     ):
         p, is_true = np.asarray(probabilities, dtype=np.float64), np.asarray(outcomes, dtype=bool)
         if p.ndim != 1 or p.shape != is_true.shape or not len(p) or not np.all((p >= 0) & (p <= 1)):
-            raise ValueError("probabilities must be numbers between 0 and 1, at least one, and outcomes as many.")
+            raise ValueError("probabilities must be between 0 and 1 and not empty, and outcomes of the same length.")
         if n_bins < 1:
             raise ValueError(f"n_bins={n_bins} must be at least 1.")
         self.n_rows = len(p)
@@ -84,24 +84,24 @@ class OOPCalibrationDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, *, pos_label: Any = None, n_bins: int = 10, ax: "Axes | None" = None) -> Self:
-        """Draw the calibration of a fitted classifier; no data are needed.
+        """Plot the calibration of a fitted classifier; no data are needed.
 
         Parameters
         ----------
         model : MPBoostClassifier or MPGradientBoostingClassifier
             A fitted model. Gradient models judge the rows that they reserved.
         pos_label : label, default=None
-            The class whose probability is looked at. None takes the second of two classes; of more, whichever class is
-            predicted for a row.
+            The class whose probability is shown. None takes the second of two classes; with more classes, the
+            predicted class of each row.
         n_bins : int, default=10
-            Probabilities are grouped into so many bins of the same width.
+            Number of bins of equal width.
         ax : Axes, default=None
             Where to draw; None makes a figure.
 
         Returns
         -------
         display : OOPCalibrationDisplay
-            Drawn.
+            The display, drawn.
         """
         check_predicts("classes", model, cls.__name__)
         judgement = require_judgement(model)
@@ -117,7 +117,7 @@ class OOPCalibrationDisplay:
         return display.plot(ax=ax)
 
     def plot(self, *, ax: "Axes | None" = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class OOPCalibrationDisplay:
         Returns
         -------
         display : OOPCalibrationDisplay
-            Itself.
+            The display itself.
         """
         axes = make_axes(size=(5.4, 6.4))[0] if ax is None else ax
         axes.plot([0, 1], [0, 1], color="black", linestyle="--", linewidth=1)
@@ -136,7 +136,7 @@ class OOPCalibrationDisplay:
         self.line_ = axes.errorbar(
             self.mean_probabilities[filled],
             self.shares[filled],
-            # Rounding may put an end of an interval on the wrong side.
+            # Rounding may make the length of a bar negative.
             np.maximum([self.shares - low, high - self.shares], 0.0)[:, filled],
             color=COLOURS[0],
             marker="o",
@@ -145,11 +145,11 @@ class OOPCalibrationDisplay:
             elinewidth=1,
         )
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        # Below, not in a legend: intervals may be anywhere inside.
+        # Not in a legend, which could cover intervals.
         summary = f"out-of-patch, {self.n_rows:,} rows, calibration error {self.calibration_error:.3f}"
         axes.set(xlabel=f"probability of {self.event_name}\n{summary}", ylabel=self.outcome_name)
         tidy(axes)
-        # Inside the same place, so that it goes along with any axes; a title makes way for it.
+        # An inset, so that it works with any axes; a title moves above it.
         self.counts_ax_ = axes.inset_axes((0.0, 1.03, 1.0, 0.18), sharex=axes)
         edges = np.linspace(0, 1, len(self.counts) + 1)
         self.bars_ = self.counts_ax_.bar(edges[:-1], self.counts, np.diff(edges), align="edge", color=COLOURS[0])

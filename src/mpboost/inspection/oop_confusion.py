@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""Display of the out-of-patch confusion matrix."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -13,17 +13,17 @@ from mpboost.inspection.judgement import require_judgement
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Up to so many classes have shares below the counts; up to so many have counts at all.
+#: With more classes, cells show counts without shares; with even more, no counts.
 MAX_SHARES, MAX_COUNTS = 8, 40
-#: Characters of a name.
+#: Maximum number of characters of a name.
 NAME_LENGTH = 16
 
 
 class OOPConfusionDisplay:
-    """How often rows of each class are taken for each, by learners that never saw them.
+    """Confusion matrix of out-of-patch predictions.
 
-    Make one by ``from_estimator``. Colours show the share of the rows of a label, on a scale of cube roots, so that
-    rare mistakes show beside what is right; cells without rows are left blank.
+    Create it with ``from_estimator``. Colours show shares of the rows of a label on a cube-root scale, so that rare
+    mistakes are visible; cells without rows are blank.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class OOPConfusionDisplay:
     Attributes
     ----------
     n_rows, accuracy : int, float
-        Rows that were judged, and the share of them that are right.
+        Number of rows, and the share of correct predictions.
     ax_, figure_ : Axes, Figure
-        Where it is drawn.
+        The axes and the figure.
     im_ : AxesImage
         The cells.
     text_ : dict of (int, int) to Text
-        What is written into cells, by row and column.
+        The texts of the cells, by row and column.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class OOPConfusionDisplay:
         self.confusion_matrix = np.asarray(confusion_matrix)
         shape = self.confusion_matrix.shape
         if len(shape) != 2 or shape[0] != shape[1] or not self.confusion_matrix.any():
-            raise ValueError("confusion_matrix must have as many columns as rows, and count something.")
+            raise ValueError("confusion_matrix must be square, with at least one count above 0.")
         labels = range(shape[0]) if display_labels is None else display_labels
         if len(labels) != shape[0]:
             raise ValueError(f"There are {len(labels)} display_labels for {shape[0]} classes.")
@@ -69,7 +69,7 @@ class OOPConfusionDisplay:
     def from_estimator(
         cls, model: Any, *, display_labels: Sequence[Any] | None = None, ax: "Axes | None" = None
     ) -> Self:
-        """Draw the confusions of a fitted classifier; no data are needed.
+        """Plot the confusion matrix of a fitted classifier; no data are needed.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class OOPConfusionDisplay:
         Returns
         -------
         display : OOPConfusionDisplay
-            Drawn.
+            The display, drawn.
         """
         check_predicts("classes", model, cls.__name__, instead="OOPResidualsDisplay")
         judgement, n_classes = require_judgement(model), len(model.classes_)
@@ -92,7 +92,7 @@ class OOPConfusionDisplay:
         return cls(cells.reshape(n_classes, n_classes), display_labels=labels).plot(ax=ax)
 
     def plot(self, *, ax: "Axes | None" = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class OOPConfusionDisplay:
         Returns
         -------
         display : OOPConfusionDisplay
-            Itself.
+            The display itself.
         """
         n_classes = len(self.display_labels)
         side = 2.2 + (0.8 * n_classes if n_classes <= MAX_SHARES else 0.32 * min(n_classes, MAX_COUNTS))
@@ -121,7 +121,7 @@ class OOPConfusionDisplay:
             colour = "white" if shares[i, j] > 0.2 else "black"
             size = 9 if n_classes <= MAX_SHARES else 6.5
             self.text_[i, j] = axes.text(j, i, words, color=colour, fontsize=size, ha="center", va="center")
-            self.text_[i, j].set_in_layout(False)  # to measure hundreds of them would take seconds
+            self.text_[i, j].set_in_layout(False)  # measuring hundreds of texts would take seconds
         self._name_classes(axes)
         axes.set_ylabel("label")
         axes.set_xlabel(f"out-of-patch prediction\n{self.n_rows:,} rows, {100 * self.accuracy:.1f} % right")
@@ -132,7 +132,7 @@ class OOPConfusionDisplay:
         return self
 
     def _name_classes(self, axes: "Axes") -> None:
-        """Write the names of the classes, as many as there is room for; long ones upright below."""
+        """Write the names of the classes, as many as fit; long names below are rotated."""
         step = -(-len(self.display_labels) // MAX_COUNTS)
         ticks, names = range(0, len(self.display_labels), step), self.display_labels[::step]
         is_long = max(map(len, names)) > (8 if len(names) <= MAX_SHARES else 3)

@@ -1,4 +1,4 @@
-"""How far predicted numbers are off, and where."""
+"""Display of out-of-patch residuals."""
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
 
 ResidualsKind = Literal["residual_vs_predicted", "actual_vs_predicted"]
 
-#: Quantiles that are followed along the predictions, in at most so many groups of at least so many rows.
+#: Quantiles drawn along the predictions; maximum number of groups, and minimum number of rows per group.
 QUANTILES = {"10 %": 0.1, "median": 0.5, "90 %": 0.9}
 MAX_GROUPS, MIN_ROWS = 20, 30
 
 
 class OOPResidualsDisplay:
-    """Residuals of training rows against what learners that never saw them predict.
+    """Plot of residuals against out-of-patch predictions.
 
-    Make one by ``from_estimator``. Lines follow the median and the 10 % and 90 % quantiles in groups of rows with
-    similar predictions, of which all rows are part: where the median leaves zero, predictions are biased.
+    Create it with ``from_estimator``. Lines show the median and the 10 % and 90 % quantiles in groups of rows with
+    similar predictions, computed from all rows: where the median is not near zero, predictions are biased.
 
     Parameters
     ----------
     targets, predictions : arrays of shape (n_rows,)
-        The numbers as given, and as predicted.
+        The given and the predicted numbers.
 
     Attributes
     ----------
     n_rows : int
-        Rows that were judged.
+        Number of rows.
     ax_, figure_ : Axes, Figure
-        Where it is drawn.
+        The axes and the figure.
     points_ : PathCollection
         The rows.
     line_ : Line2D
-        Where predictions are right.
+        The line of predictions without error.
     lines_ : dict of str to Line2D
-        The quantiles, by name; none if there are few rows.
+        The quantiles, by name; empty if there are few rows.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class OOPResidualsDisplay:
         self.targets = np.asarray(targets, dtype=np.float64)
         self.predictions = np.asarray(predictions, dtype=np.float64)
         if self.targets.ndim != 1 or self.targets.shape != self.predictions.shape or not len(self.targets):
-            raise ValueError("targets and predictions must be lists of as many numbers, at least one.")
+            raise ValueError("targets and predictions must be one-dimensional, not empty, and equally long.")
         self.n_rows = len(self.targets)
 
     @classmethod
@@ -69,23 +69,23 @@ class OOPResidualsDisplay:
         max_points: int = 3000,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Draw the residuals of a fitted regressor; no data are needed.
+        """Plot the residuals of a fitted regressor; no data are needed.
 
         Parameters
         ----------
         model : MPBoostRegressor or MPGradientBoostingRegressor
             A fitted model. Gradient models judge the rows that they reserved.
         kind : {"residual_vs_predicted", "actual_vs_predicted"}, default="residual_vs_predicted"
-            What is drawn against the predictions: residuals, or the numbers themselves.
+            What to plot against the predictions: residuals, or the given numbers.
         max_points : int, default=3000
-            How many rows to draw at most; of more, some at random, always the same.
+            Maximum number of rows to draw; if there are more, a random sample, always the same.
         ax : Axes, default=None
             Where to draw; None makes a figure.
 
         Returns
         -------
         display : OOPResidualsDisplay
-            Drawn.
+            The display, drawn.
         """
         check_predicts("numbers", model, cls.__name__, instead="OOPConfusionDisplay")
         judgement = require_judgement(model)
@@ -94,21 +94,21 @@ class OOPResidualsDisplay:
     def plot(
         self, *, kind: ResidualsKind = "residual_vs_predicted", max_points: int = 3000, ax: "Axes | None" = None
     ) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         kind : {"residual_vs_predicted", "actual_vs_predicted"}, default="residual_vs_predicted"
-            What is drawn against the predictions: residuals, or the numbers themselves.
+            What to plot against the predictions: residuals, or the given numbers.
         max_points : int, default=3000
-            How many rows to draw at most; of more, some at random, always the same.
+            Maximum number of rows to draw; if there are more, a random sample, always the same.
         ax : Axes, default=None
             Where to draw; None makes a figure.
 
         Returns
         -------
         display : OOPResidualsDisplay
-            Itself.
+            The display itself.
         """
         names = {"residual_vs_predicted": "residual, actual minus predicted", "actual_vs_predicted": "actual"}
         if kind not in names:
@@ -127,15 +127,15 @@ class OOPResidualsDisplay:
         low, high = self.predictions.min(), self.predictions.max()
         right = [0, 0] if is_residual else [low, high]
         self.line_ = axes.plot([low, high], right, color="black", linewidth=1, label="no error")[0]
-        self.lines_ = self._follow_quantiles(axes, heights)
+        self.lines_ = self._draw_quantiles(axes, heights)
         axes.set(xlabel="out-of-patch prediction", ylabel=names[kind])
         tidy(axes)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         self.ax_, self.figure_ = axes, axes.figure
         return self
 
-    def _follow_quantiles(self, axes: "Axes", heights: NDArray[np.float64]) -> dict[str, Any]:
-        """Draw quantiles along the predictions."""
+    def _draw_quantiles(self, axes: "Axes", heights: NDArray[np.float64]) -> dict[str, Any]:
+        """Draw quantiles of groups of rows with similar predictions."""
         n_groups = min(MAX_GROUPS, self.n_rows // MIN_ROWS)
         if n_groups < 2:
             return {}

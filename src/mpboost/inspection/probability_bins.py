@@ -1,27 +1,27 @@
-"""How often what had some probability came true: probabilities in bins, with confidence intervals."""
+"""Compare predicted probabilities with observed shares: bins, confidence intervals, calibration error."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: Of a normal distribution, 95 % lies within so many standard deviations.
+#: 95 % of a normal distribution lies within so many standard deviations.
 Z = 1.96
 
 
 class ProbabilityBins(NamedTuple):
-    """Bins of the same width between 0 and 1; NaN in those without rows.
+    """Bins of equal width between 0 and 1; NaN in bins without rows.
 
     Attributes
     ----------
     counts : int array of shape (n_bins,)
         Rows in each bin.
     means, shares : float64 arrays of shape (n_bins,)
-        Mean probability, and how often it came true.
+        Mean probability, and observed share.
     low, high : float64 arrays of shape (n_bins,)
-        Where the true share probably is.
+        95 % confidence interval of the share.
     error : float
-        Mean distance of probabilities and shares, over the rows.
+        Mean difference between probability and share, over the rows.
     """
 
     counts: NDArray[np.intp]
@@ -33,7 +33,7 @@ class ProbabilityBins(NamedTuple):
 
 
 def bin_probabilities(probabilities: NDArray[np.float64], outcomes: NDArray[np.bool_], n_bins: int) -> ProbabilityBins:
-    """Compare probabilities with what came true, in so many bins."""
+    """Compare probabilities with outcomes in bins of equal width."""
     bins = np.minimum((probabilities * n_bins).astype(np.intp), n_bins - 1)
     counts, sums, hits = (np.bincount(bins, weights, n_bins) for weights in (None, probabilities, outcomes))
     with np.errstate(invalid="ignore"):  # bins without rows
@@ -44,7 +44,7 @@ def bin_probabilities(probabilities: NDArray[np.float64], outcomes: NDArray[np.b
 
 
 def estimate_share_interval(n_hits: Any, n_all: Any) -> tuple[Any, Any]:
-    """Estimate where a true share lies, with a confidence of 95 %, by the interval of Wilson.
+    """Estimate the 95 % confidence interval of a share, by Wilson's method.
 
     Examples
     --------

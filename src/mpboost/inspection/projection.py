@@ -1,4 +1,4 @@
-"""Rows of any table as numbers, and where these are in two dimensions."""
+"""Read rows of a table as numbers, and project them to two dimensions."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 
 def open_table(X: Any) -> Any:
-    """Make of a table something with a shape: a frame of narwhals, a sparse matrix or an array."""
+    """Convert a table to an object with a shape: a narwhals frame, a sparse matrix or an array."""
     table = nw.from_native(X, eager_only=True, pass_through=True)
     return table if isinstance(table, nw.DataFrame) or issparse(table) else np.asarray(table)
 
@@ -23,14 +23,14 @@ def read_rows(table: Any, rows: NDArray[np.intp]) -> Any:
         return np.asarray(chosen, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "Principal components and images need numbers, and X has something else: pass embedding=, positions of "
-            "the rows in two dimensions."
+            "X contains values that are not numbers, which principal components and images need: pass embedding=, "
+            "the coordinates of the rows."
         ) from error
 
 
 def project(values: Any, *, is_image: bool) -> NDArray[np.float64]:
     """Compute the first two principal components."""
-    # Here, since these take a fifth of a second to load.
+    # Imported here, since they take a fifth of a second to load.
     from sklearn.decomposition import PCA
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import StandardScaler

@@ -1,4 +1,4 @@
-"""Scores of several runs of several settings as learners are added."""
+"""Display of the scores of several runs and settings."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class ScoreBandsDisplay:
-    """The mean score of several runs of each setting over the iterations, in a band from the worst run to the best.
+    """Plot of the mean score of several runs of each setting, with a band from the worst to the best run.
 
     Parameters
     ----------
     scores : mapping of str to array of shape (n_runs, n_iterations)
-        Scores after iterations 1, 2, ... of each run, by the name of the setting.
+        Scores after iterations 1, 2, ... of each run, by name of the setting.
     score_name : str, default="score"
-        What the scores are.
+        Name of the score.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it is drawn.
+        The axes and the figure.
     lines_ : dict of str to Line2D
         The means, by name.
     bands_ : dict of str to PolyCollection
@@ -35,7 +35,7 @@ class ScoreBandsDisplay:
 
     See Also
     --------
-    ScoreCurvesDisplay : One run, with its best iteration and its stop.
+    ScoreCurvesDisplay : One run, with its best and its last iteration.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class ScoreBandsDisplay:
             name: np.asarray(runs, dtype=np.float64) for name, runs in scores.items()
         }
         if not self.scores or any(runs.ndim != 2 or not runs.size for runs in self.scores.values()):
-            raise ValueError("scores must have, for each setting, an array of shape (n_runs, n_iterations).")
+            raise ValueError("scores must contain, for each setting, an array of shape (n_runs, n_iterations).")
         self.score_name = score_name
 
     @classmethod
@@ -71,13 +71,13 @@ class ScoreBandsDisplay:
         *,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Draw the scores of fitted models.
+        """Plot the scores of fitted models.
 
         Parameters
         ----------
         models : mapping of str to iterable of estimators of mpboost
-            Several fitted models for each setting, such as those of several seeds. What goes beyond the shortest of a
-            setting is left out: fit with ``stopping=None``.
+            Several fitted models per setting, such as several seeds. Each setting is cut to its shortest run: fit with
+            ``stopping=None``.
         X, y : array-like, default=None
             Rows to score on; None takes the out-of-patch scores.
         ax : Axes, default=None
@@ -86,7 +86,7 @@ class ScoreBandsDisplay:
         Returns
         -------
         display : ScoreBandsDisplay
-            Drawn.
+            The display, drawn.
         """
         scores, name = {}, "score"
         for setting, runs in models.items():
@@ -101,19 +101,19 @@ class ScoreBandsDisplay:
         return cls(scores, score_name=name).plot(ax=ax)
 
     def plot(self, *, as_error: bool = False, ax: "Axes | None" = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
         as_error : bool, default=False
-            Whether to draw one minus the score, on a logarithmic axis: tells accuracies near 1 apart.
+            Whether to plot one minus the score on a logarithmic axis: shows differences of accuracies near 1.
         ax : Axes, default=None
             Where to draw; None makes a figure.
 
         Returns
         -------
         display : ScoreBandsDisplay
-            Itself.
+            The display itself.
         """
         axes = make_axes()[0] if ax is None else ax
         self.lines_, self.bands_ = {}, {}
@@ -135,7 +135,7 @@ class ScoreBandsDisplay:
         tidy(axes)
         counts = sorted({len(runs) for runs in self.scores.values()})
         repeats = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        title = f"mean, and range of {repeats} runs"
+        title = f"mean and range of {repeats} runs"
         axes.legend(loc="best", framealpha=1, title=title, alignment="left")
         self.ax_, self.figure_ = axes, axes.figure
         return self

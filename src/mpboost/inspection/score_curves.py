@@ -1,4 +1,4 @@
-"""Scores as learners are added."""
+"""Display of scores over the iterations."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -13,7 +13,7 @@ from mpboost.inspection.stages import name_score, read_losses, read_scores, scor
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Known curves always look the same; others take what is left.
+#: Styles of the known curves; other curves take those of OTHERS.
 STYLES: dict[str, dict[str, Any]] = {
     "training": {"color": "#555555", "linestyle": ":"},
     "out-of-patch": {"color": COLOURS[0], "linestyle": "-"},
@@ -24,23 +24,23 @@ OTHERS = [{"color": COLOURS[3 + i % 3], "linestyle": LINES[i % 4]} for i in rang
 
 
 class ScoreCurvesDisplay:
-    """Scores on training, out-of-patch and other rows over the iterations, with the best iteration and the stop marked.
+    """Plot of training, out-of-patch and other scores over the iterations; marks the best and the last iteration.
 
-    Make one by ``from_estimator``. The first fiftieth of the iterations does not stretch the axis of the scores.
+    Create it with ``from_estimator``. The limits of the score axis ignore the first fiftieth of the iterations.
 
     Parameters
     ----------
     curves : mapping of str to array of shape (n_iterations,)
-        Scores after iterations 1, 2, ... by what they were measured on; lengths may differ.
+        Scores after iterations 1, 2, ... by name of the data; lengths may differ.
     best_iteration, n_iter : int, default=None
-        What to mark: the iteration that the model is cut to, and the last one that was run.
+        Iterations to mark: the best one, at which the model is cut, and the last one.
     score_name : str, default="score"
-        What the scores are.
+        Name of the score.
 
     Attributes
     ----------
     ax_, figure_ : Axes, Figure
-        Where it is drawn.
+        The axes and the figure.
     lines_ : dict of str to Line2D
         The curves, by name.
 
@@ -72,7 +72,7 @@ class ScoreCurvesDisplay:
             name: np.asarray(scores, dtype=np.float64) for name, scores in curves.items()
         }
         if not self.curves or any(scores.ndim != 1 or not len(scores) for scores in self.curves.values()):
-            raise ValueError("curves must have at least one, and each must be a list of at least one score.")
+            raise ValueError("curves must contain at least one curve, each with at least one score.")
         self.best_iteration = best_iteration
         self.n_iter = n_iter
         self.score_name = score_name
@@ -88,34 +88,36 @@ class ScoreCurvesDisplay:
         stopped: Any = None,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Draw the curves of a fitted model.
+        """Plot the curves of a fitted model.
 
         Parameters
         ----------
         model : estimator of mpboost
             A fitted model.
         X, y : array-like, default=None
-            Other rows to score all iterations of the model on: the curve named "test".
+            Other rows to score all iterations on: the curve "test".
         losses : bool, default=False
-            Draws the losses that a gradient model stops by, which are kept for out-of-patch and validation rows, in
-            place of scores; X and y are then not for it.
+            Whether to plot losses instead of scores: those on out-of-patch and validation rows that gradient models
+            stop by. X and y must be None then.
         stopped : estimator of mpboost, default=None
-            The model whose best iteration and stop are marked, if not ``model`` itself: fit one with a stopping rule
-            and one with ``stopping=None`` and the same ``random_state``, to see what would have come after the stop.
+            Another model whose best and last iteration are marked. To see what comes after the stop, fit one model
+            with ``stopping=None`` and another with a stopping rule and the same ``random_state``.
         ax : Axes, default=None
             Where to draw; None makes a figure.
 
         Returns
         -------
         display : ScoreCurvesDisplay
-            Drawn.
+            The display, drawn.
         """
         check_model(model)
         curves = read_losses(model) if losses else read_scores(model)
         if losses and not curves:
-            raise ValueError("There are no losses: gradient models keep them, of out-of-patch and validation rows.")
+            raise ValueError(
+                "This model has no losses: only gradient models with out-of-patch or validation rows have them."
+            )
         if losses and (X is not None or y is not None):
-            raise ValueError("With losses=True there is no curve for X and y.")
+            raise ValueError("With losses=True, X and y must be None.")
         if X is not None or y is not None:
             curves["test"] = score_stages(model, X, y)
         marked = model if stopped is None else stopped
@@ -125,7 +127,7 @@ class ScoreCurvesDisplay:
         return display.plot(ax=ax)
 
     def plot(self, *, ax: "Axes | None" = None) -> Self:
-        """Draw.
+        """Draw the plot.
 
         Parameters
         ----------
@@ -135,7 +137,7 @@ class ScoreCurvesDisplay:
         Returns
         -------
         display : ScoreCurvesDisplay
-            Itself.
+            The display itself.
         """
         axes = make_axes()[0] if ax is None else ax
         length = max(map(len, self.curves.values()))
@@ -159,14 +161,14 @@ class ScoreCurvesDisplay:
         return self
 
     def _compute_limits(self, length: int) -> tuple[float, float]:
-        """Compute limits for the scores, after the first few: these may be far below all others."""
+        """Compute the limits of the score axis without the first few scores, which may be far below the others."""
         settled = [scores[min(length // 50, len(scores) - 1) :] for scores in self.curves.values()]
         low, high = min(map(np.nanmin, settled)), max(map(np.nanmax, settled))
         margin = 0.04 * (high - low) or 0.01
         return low - margin, high + margin
 
     def _mark(self, axes: "Axes", length: int) -> None:
-        """Mark the best iteration and the stop by lines, with words above the axes, where there are no curves."""
+        """Mark the best and the last iteration by lines, with labels above the axes, where there are no curves."""
         marks: dict[int, list[str]] = {}
         if self.best_iteration is not None:
             axes.axvline(self.best_iteration, color="black", linestyle="--", linewidth=1.2)
@@ -177,7 +179,7 @@ class ScoreCurvesDisplay:
             marks.setdefault(self.n_iter, []).append(f"stop at {self.n_iter}")
         if not marks:
             return
-        # Labels of ticks, since a title makes way for these; one line each, so that they never meet.
+        # Tick labels, since a title moves above them; one line each, so that they never overlap.
         words = [", ".join(texts) for texts in marks.values()]
         above = axes.secondary_xaxis("top")
         above.set_xticks(list(marks), [text + "\n" * (len(words) - 1 - i) for i, text in enumerate(words)])

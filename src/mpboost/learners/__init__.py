@@ -1,1 +1,1 @@
-"""Weak learners: native trees, gradient trees, and given scikit-learn estimators."""
+"""Weak learners: native trees, gradient trees, and scikit-learn estimators of the user."""

@@ -1,4 +1,4 @@
-"""What trees may do: features in whose direction predictions go one way, and features that may act together."""
+"""Constraints on trees: monotonic features, and features that may interact."""
 
 from collections.abc import Iterable
 from numbers import Real
@@ -16,14 +16,14 @@ Interactions = Literal["pairwise", "no_interactions"] | list[NDArray[np.int64]]
 
 
 class Constraints:
-    """Constraints on the trees over a table.
+    """Constraints on the trees of a gradient model.
 
     Parameters
     ----------
     monotonic : int8 array of shape (n_features,) or None
-        -1, 0 or 1 for each feature.
+        -1 (predictions fall), 0 (no constraint) or 1 (predictions rise) for each feature.
     interactions : list of int64 arrays, "pairwise", "no_interactions" or None
-        Sets of features; those on a path of a tree are all of one set.
+        Sets of features: all features on a path of a tree must be in one set.
     """
 
     def __init__(self, monotonic: NDArray[np.int8] | None, interactions: Interactions | None):
@@ -31,18 +31,18 @@ class Constraints:
         self._interactions = interactions
 
     def of(self, features: NDArray[np.int64], places: NDArray[np.int64], n_columns: int) -> tuple[Any, Any, Any]:
-        """Express the constraints in terms of columns that hold some features, as the grower wants them."""
+        """Convert the constraints to arrays for the grower, for columns that contain some features."""
         monotonic = offsets = members = None
         if self.monotonic is not None:
             monotonic = np.zeros(n_columns, dtype=np.int8)
             monotonic[places] = self.monotonic[features]
         if self._interactions is not None:
-            kept = self._find_groups(features, places)
+            kept = self._list_groups(features, places)
             offsets = np.cumsum([0, *map(len, kept)], dtype=np.int64)
             members = np.concatenate(kept)
         return monotonic, offsets, members
 
-    def _find_groups(self, features: NDArray[np.int64], places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def _list_groups(self, features: NDArray[np.int64], places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         if self._interactions == "no_interactions" or len(places) == 1:
             return list(places[:, None])
         if self._interactions == "pairwise":
@@ -59,9 +59,10 @@ class Constraints:
         sums: Floats,
         l2: float,
     ) -> Floats:
-        """Move the values of leaves so that splits by monotonic features keep their direction.
+        """Change the values of leaves so that splits on monotonic features keep their direction.
 
-        Of a split by such a feature both sides meet in the middle between what either would be as one leaf.
+        At such a split, values of one side must not cross the middle between the values that both sides would have as
+        single leaves.
         """
         if self.monotonic is None:
             return values
@@ -98,13 +99,13 @@ def _newton(sums: Floats, l2: float) -> Floats:
 
 
 def make_constraints(monotonic_cst: Any, interaction_cst: Any, problem: Problem, n_outputs: int) -> Constraints:
-    """Check what users give as ``monotonic_cst`` and ``interaction_cst``, and make constraints of it."""
+    """Check the parameters ``monotonic_cst`` and ``interaction_cst``, and make constraints from them."""
     names, n_features = problem.feature_names, problem.examples.table.n_columns
     monotonic = _check_monotonic(monotonic_cst, names, n_features)
     if monotonic is not None and n_outputs > 1:
-        raise ValueError("monotonic_cst is for numbers and for two classes, but y has more classes.")
+        raise ValueError("monotonic_cst works for regression and for two classes, but y has more classes.")
     if monotonic is not None and problem.is_categorical is not None and monotonic[problem.is_categorical].any():
-        raise ValueError("monotonic_cst is for numeric features, but it has categorical ones, which have no order.")
+        raise ValueError("monotonic_cst works for numeric features only, but it contains categorical features.")
     return Constraints(monotonic, _check_interactions(interaction_cst, names, n_features))
 
 
@@ -114,16 +115,16 @@ def _check_monotonic(given: Any, names: NDArray[Any] | None, n_features: int) ->
     directions = np.zeros(n_features, dtype=object)
     if isinstance(given, dict):
         for key, direction in given.items():
-            directions[_find_feature(key, names, n_features, "monotonic_cst")] = direction
+            directions[_look_up_feature(key, names, n_features, "monotonic_cst")] = direction
     else:
         directions = np.asarray(given, dtype=object)
         if directions.shape != (n_features,):
             raise ValueError(
-                f"monotonic_cst has shape {directions.shape}, but X has {n_features} features: give one number for "
-                "each, or a dict."
+                f"monotonic_cst has shape {directions.shape}, but X has {n_features} features: pass one number for "
+                "each feature, or a dict."
             )
     if not all(isinstance(direction, Real) and direction in (-1, 0, 1) for direction in directions):
-        raise ValueError("monotonic_cst has entries -1 (falling), 0 (free) and 1 (rising) only.")
+        raise ValueError("monotonic_cst may only contain -1 (falling), 0 (no constraint) and 1 (rising).")
     return directions.astype(np.int8) if directions.any() else None
 
 
@@ -133,18 +134,22 @@ def _check_interactions(given: Any, names: NDArray[Any] | None, n_features: int)
     groups = []
     for group in given:
         if isinstance(group, str) or not isinstance(group, Iterable):
-            raise ValueError(f"interaction_cst is a list of lists of features, but {group!r} is one of its entries.")
-        members = {_find_feature(key, names, n_features, "interaction_cst") for key in group}
+            raise ValueError(
+                f"interaction_cst must be a list of lists of features, but one of its entries is {group!r}."
+            )
+        members = {_look_up_feature(key, names, n_features, "interaction_cst") for key in group}
         groups.append(np.array(sorted(members), dtype=np.int64))
     rest = np.setdiff1d(np.arange(n_features), np.concatenate([*groups, np.empty(0, dtype=np.int64)]))
-    return groups + ([rest] if len(rest) else [])  # features that are not named may act together
+    return groups + ([rest] if len(rest) else [])  # features that are not listed may interact with each other
 
 
-def _find_feature(key: Any, names: NDArray[Any] | None, n_features: int, parameter: str) -> int:
+def _look_up_feature(key: Any, names: NDArray[Any] | None, n_features: int, parameter: str) -> int:
     if isinstance(key, str):
         if names is None or key not in names:
-            raise ValueError(f"{parameter} names a feature {key!r} that X does not have.")
+            raise ValueError(f"{parameter} contains a feature {key!r} that X does not have.")
         return int(np.flatnonzero(names == key)[0])
     if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < n_features:
-        raise ValueError(f"{parameter} has {key!r}, but X has features 0 to {n_features - 1}: give numbers or names.")
+        raise ValueError(
+            f"{parameter} contains {key!r}, but X has features 0 to {n_features - 1}: pass their numbers or names."
+        )
     return int(key)

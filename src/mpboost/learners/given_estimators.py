@@ -1,4 +1,4 @@
-"""Given scikit-learn estimators as weak learners, on the columns as they are."""
+"""Scikit-learn estimators of the user as weak learners; they read unbinned columns."""
 
 from dataclasses import dataclass
 from typing import Any, Generic
@@ -20,14 +20,14 @@ from mpboost.sampling.questions import Labels
 
 @dataclass
 class ColumnModel:
-    """A fitted scikit-learn estimator and the columns that it was fitted on; None stands for a constant output."""
+    """A fitted scikit-learn estimator and its columns; if the estimator is None, the output is a constant."""
 
     estimator: Any
     features: Positions
     constant: float = 0
 
     def apply(self, table: Table, outputs: LearnerOutputs[Label]) -> NDArray[Label]:
-        """Give the outputs for each row."""
+        """Compute the output for each row."""
         if self.estimator is None:
             return np.full(table.n_rows, self.constant, dtype=outputs.dtype)
         predictions = self.estimator.predict(table.to_array(features=self.features))
@@ -36,17 +36,17 @@ class ColumnModel:
 
 @dataclass
 class RawRows(Generic[Label]):
-    """A table that scikit-learn estimators are applied to."""
+    """An unbinned table that scikit-learn estimators are applied to."""
 
     table: Table
     outputs: LearnerOutputs[Label]
 
     def apply(self, model: ColumnModel, threads: _native.Threads) -> NDArray[Label]:
-        """Give the outputs for each row."""
+        """Compute the output for each row."""
         return model.apply(self.table, self.outputs)
 
     def equals(self, other: object) -> bool:
-        """Tell whether all values are the same."""
+        """Check whether all values are the same."""
         return isinstance(other, RawRows) and _have_same_values(self.table, other.table)
 
 
@@ -83,7 +83,7 @@ class EstimatorLearner(Generic[Label]):
         else:
             weighted = {} if weights is None else {"sample_weight": weights}
             model = ColumnModel(_seeded_clone(self._estimator, seed).fit(X, y, **weighted), features)
-        outputs = model.apply(self._table, self._outputs)  # first: it tells clearly what is wrong with predictions
+        outputs = model.apply(self._table, self._outputs)  # before the importances: its error message is clearer
         if self._needs_importances and model.estimator is not None:
             if len(draw.unseen):
                 X, y = self._table.to_array(draw.unseen, features), labels[draw.unseen]
@@ -92,11 +92,11 @@ class EstimatorLearner(Generic[Label]):
         return TrainedLearner(model, outputs, importances)
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
-        """Tell whether the table has the same values."""
+        """Check whether the table has the same values."""
         return _have_same_values(self._table, table)
 
     def prepare(self, table: Table, threads: _native.Threads) -> RawRows[Label]:
-        """Take another table as it is."""
+        """Wrap another table; its values are not binned."""
         return RawRows(table, self._outputs)
 
     def _measure_importances(self, estimator: Any, X: NDArray[Any], y: NDArray[Any], seed: int) -> Floats:
@@ -113,7 +113,7 @@ class EstimatorLearner(Generic[Label]):
 
 
 def is_estimator(thing: Any) -> bool:
-    """Tell whether something is an estimator in scikit-learn's sense, which can be asked what it is able to do."""
+    """Check whether an object is a scikit-learn estimator with tags."""
     return hasattr(thing, "__sklearn_tags__") and not isinstance(thing, type)
 
 
@@ -140,7 +140,7 @@ def _seeded_clone(estimator: Any, seed: int) -> Any:
 
 
 def _measure_shuffled(estimator: Any, X: NDArray[Any], y: NDArray[Any], seed: int) -> Floats:
-    """Find what predictions lose when one feature is shuffled: accuracy or, with numbers, squared error."""
+    """Compute how much accuracy (for numbers: squared error) is lost when each feature is shuffled."""
     rng = np.random.default_rng(seed)
 
     def judge(X: NDArray[Any]) -> float:

@@ -1,4 +1,4 @@
-"""Trees for gradient boosting: their structure comes from a minipatch, the values of their leaves from all rows."""
+"""Trees of gradient boosting: splits are chosen on a minipatch, values of leaves are fitted on all rows."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -21,24 +21,24 @@ from mpboost.tasks.losses import Step
 
 GradientImportance = Literal["out_of_patch", "gain"]
 
-#: Bins of a numeric feature that a tree tells apart: neighbours are merged, others in each tree, so that no threshold
-#: is out of reach. A quarter of 255 is about twice as fast and, with some hundred trees, as good: docs/gradient.md.
+#: Bins of a numeric feature in one tree: neighbours are merged, differently in each tree, so that every threshold is
+#: possible. A quarter of 255 is about twice as fast and, with some hundred trees, as good: docs/gradient.md.
 TREE_BINS = 64
 
-#: The leaves of a tree are numbered in 16 bits.
+#: Numbers of leaves have 16 bits.
 MAX_LEAVES = 65_535
 
 
 @dataclass
 class GradientTreeOptions:
-    """What trees are like.
+    """Options of gradient trees.
 
     Attributes
     ----------
     learning_rate : float
-        What the values of leaves are multiplied by.
+        Factor of the values of leaves.
     leaf_refit : bool
-        Whether they come from all rows instead of the minipatch.
+        Whether the values of leaves are fitted on all rows instead of the minipatch.
     """
 
     learning_rate: float
@@ -54,7 +54,7 @@ class GradientTreeOptions:
 
 
 class GradientTreeLearner(BinnedLearner[np.float64]):
-    """Trees on binned columns that step down the slope of a loss."""
+    """Trains gradient trees on binned columns."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
     def train(
         self, iteration: int, draw: Draw, features: Positions, question: Slopes, threads: _native.Threads
     ) -> TrainedLearner[_native.Tree, Step]:
-        """Grow a tree on a minipatch, whose rows stand for as many as their weights say; apply it to all rows."""
+        """Grow a tree on a minipatch with weights of rows, fit its leaves, and apply it to all rows."""
         options, slopes, rows, weights = self._options, question, draw.rows, draw.weights
         assert weights is not None
         columns, places = self._data.fetch(features, threads)
@@ -93,7 +93,7 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
             threads,
         )
         sums = _native.sum_leaves(grown.tree, columns, slopes.gradients, slopes.hessians, self._leaves, threads)
-        if options.importance == "gain" or len(rows) == slopes.n_learned:  # else there are others to tell
+        if options.importance == "gain" or len(rows) == slopes.n_learned:  # no unseen rows to measure on
             credits = _add_gains(grown, places)
             importances = to_shares(credits)
         else:
@@ -116,9 +116,9 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         rows: Positions,
         sums: Floats,
     ) -> tuple[Floats, Floats]:
-        """Credit features with what their splits are worth to all rows but those that they were found on.
+        """Compute the credits of features: how much their splits improve rows outside the minipatch.
 
-        Give these credits as multiples of what chance makes of them, and as they are.
+        Return the credits divided by what chance alone would give, and the credits themselves.
         """
         unseen = sums - slopes.sum_leaves(self._leaves, rows, None, len(sums))
         gradients = unseen[:, 0, 0] if slopes.direction is None else unseen[..., 0] @ slopes.direction
@@ -128,6 +128,6 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
 
 
 def _add_gains(grown: _native.GradientTree, places: Positions) -> Floats:
-    """Add up what the splits by each feature gained on the minipatch."""
+    """Sum the gains of splits per feature, measured on the minipatch."""
     features = read_splits(grown.tree)["feature"]
     return np.bincount(np.searchsorted(places, features), grown.gains, len(places)).astype(np.float64)

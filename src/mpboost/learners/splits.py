@@ -1,11 +1,11 @@
-"""The splits of native trees as records."""
+"""Reads the splits of native trees as records."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
 
-#: How a split lies in memory; see native/include/mpboost/tree.hpp.
+#: Memory layout of a split; see native/include/mpboost/tree.hpp.
 SPLIT_DTYPE = np.dtype(
     [
         ("feature", "<i4"),
@@ -20,5 +20,5 @@ SPLIT_DTYPE = np.dtype(
 
 
 def read_splits(tree: _native.Tree) -> NDArray[np.void]:
-    """Give the splits of a tree as records."""
+    """Read the splits of a tree as an array of records."""
     return np.frombuffer(tree.splits.tobytes(), dtype=SPLIT_DTYPE)

@@ -1,4 +1,4 @@
-"""Native decision trees as weak learners, and what all learners of binned tables have in common."""
+"""Native decision trees as weak learners, and the base of all learners on binned tables."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, Literal
@@ -20,7 +20,7 @@ Importance = Literal["out_of_patch", "impurity", "permutation"]
 
 @dataclass
 class TreeOptions:
-    """What trees are like."""
+    """Options of trees."""
 
     max_depth: int | None
     min_samples_leaf: int
@@ -30,7 +30,7 @@ class TreeOptions:
 
 
 class BinnedLearner(Generic[Label]):
-    """Base of the learners that see a table by its bins."""
+    """Base of learners that read a binned table."""
 
     def __init__(self, mapper: _native.BinMapper, table: Table, outputs: Outputs[Label], threads: _native.Threads):
         self._mapper = mapper
@@ -38,16 +38,16 @@ class BinnedLearner(Generic[Label]):
         self._outputs = outputs
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
-        """Tell whether the table has the same bins."""
+        """Check whether the table has the same bins."""
         return self._data.equals(make_binned_data(table.bin(self._mapper, threads)))
 
     def prepare(self, table: Table, threads: _native.Threads) -> "BinnedRows[Label]":
-        """Bin another table, of the same features."""
+        """Bin another table with the same features."""
         return BinnedRows(make_binned_data(table.bin(self._mapper, threads)), self._outputs)
 
 
 class TreeLearner(BinnedLearner[Label]):
-    """Native decision trees on binned columns."""
+    """Trains native decision trees on binned columns."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class TreeLearner(BinnedLearner[Label]):
         if self._options.importance == "permutation":
             seed = self._options.seed
             importances = to_shares(_native.permutation_importances(tree, *patch, seed, iteration, draw.weights))
-        elif len(draw.unseen):  # else on the minipatch itself, where credit is the decrease of impurity
+        elif len(draw.unseen):  # else the decrease of impurity on the minipatch
             importances = balance(_native.unseen_importances(tree, *patch, draw.unseen, draw.weights))
         return TrainedLearner(self._data.rename(tree, features), self._out, importances)
 
@@ -90,10 +90,10 @@ class BinnedRows(Generic[Label]):
         self._out = outputs.make_output(data.n_rows)
 
     def apply(self, model: _native.Tree, threads: _native.Threads) -> NDArray[Label]:
-        """Give the outputs for each row; only valid until the next call."""
+        """Compute the output for each row; only valid until the next call."""
         self._outputs.apply(*self._data.prepare(model, threads), self._out, threads)
         return self._out
 
     def equals(self, other: object) -> bool:
-        """Tell whether all bins are the same."""
+        """Check whether all bins are the same."""
         return isinstance(other, BinnedRows) and self._data.equals(other._data)

@@ -1,1 +1,1 @@
-"""Model files: save a fitted model, and load it, without pickle."""
+"""Save and load fitted models in files, without pickle."""

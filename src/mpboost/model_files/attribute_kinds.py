@@ -1,4 +1,4 @@
-"""How the kinds of attributes of a model are kept in a file: each both written and read, and checked when read."""
+"""Kinds of attributes in a model file: how each is written, read, and checked when read."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from mpboost.model_files.container import Arrays, ModelFileError
 
-#: A dimension: a number, or the name of a size ("n_features", "n_features+1") that must be the same wherever it occurs.
+#: A dimension: a number, or the name of a size ("n_features", "n_features+1"), which is the same in the whole file.
 Dimension = int | str
 
 
 class Rule(NamedTuple):
-    """What must hold for a value."""
+    """A condition that a value must meet, and its wording in errors."""
 
     holds: Callable[[Any], Any]
     wording: str
 
 
-#: How deep lists and dicts among the parameters may be nested; their names grow by a dot each time.
+#: Maximum nesting of lists and dicts among the parameters; each level adds a dot to their names.
 MAX_DEPTH = 10
-#: The largest share: sums of floats may end a little beyond 1.
+#: The largest share: rounding may carry sums of floats a little above 1.
 ONE = 1.0 + 1e-9
 
 FINITE = Rule(lambda values: np.isfinite(values).all(), "must be finite")
@@ -36,30 +36,30 @@ ASCENDING = Rule(lambda values: all(low < high for low, high in pairwise(values)
 
 
 def refuse(name: str, reason: str) -> NoReturn:
-    """Raise the error for a part of a file."""
-    raise ModelFileError(f"it holds no valid model: {name} {reason}.")
+    """Raise an error about a part of a file."""
+    raise ModelFileError(f"it does not contain a valid model: {name} {reason}.")
 
 
 @dataclass
 class Parts:
-    """What a file holds of a model, by name; parts that are read are taken out, so that none is left in the end."""
+    """The parts of a model in a file, by name; reading a part removes it, so that none must be left at the end."""
 
     values: dict[str, Any] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
-        """Tell whether there is anything of this name."""
+        """Check whether there is a part of this name."""
         return name in self.values or any(key == name or key.startswith(name + ".") for key in self.arrays)
 
     def take_value(self, name: str) -> Any:
-        """Take out a plain value."""
+        """Read and remove a plain value."""
         if name not in self.values:
             refuse(name, "is missing")
         return read_plain(self, name, self.values.pop(name))
 
     def take_array(self, name: str, dtype: str | None, *shape: Dimension) -> NDArray[Any]:
-        """Take out an array of a given type, None for any, and of a shape that fits with all others."""
+        """Read and remove an array; check its type (None: any) and its shape."""
         if name not in self.arrays:
             refuse(name, "is missing")
         array = self.arrays.pop(name)
@@ -72,15 +72,15 @@ class Parts:
         return array
 
     def check_size(self, name: str, size: int, dimension: Dimension) -> None:
-        """Check a size against what is known of it; remember it if it is new."""
+        """Check a size against earlier ones of the same name; store it if it is the first."""
         if isinstance(dimension, str):
             extra = int(dimension.endswith("+1"))
             dimension = self.sizes.setdefault(dimension.removesuffix("+1"), size - extra) + extra
         if size != dimension:
-            refuse(name, f"has the size {size}, but {dimension} is needed")
+            refuse(name, f"has the size {size}, but must have {dimension}")
 
     def take_offsets(self, name: str, end: int, *shape: Dimension) -> NDArray[np.int64]:
-        """Take out an array that tells where stretches of another one, up to its end, begin and end."""
+        """Read and remove offsets: where the stretches of another array begin, and its end."""
         offsets = self.take_array(name, "int64", *shape)
         if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
             refuse(name, "must ascend from 0 to the end")
@@ -88,13 +88,13 @@ class Parts:
 
 
 class AttributeKind(Protocol):
-    """A kind of attribute."""
+    """How to write and read one kind of attribute."""
 
     def write(self, parts: Parts, name: str, value: Any) -> None:
         """Add a value to the parts."""
 
     def read(self, parts: Parts, name: str) -> Any:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Field:
 
     @property
     def name(self) -> str:
-        """What it is called in the file."""
+        """Its name in the file."""
         return self.attribute.strip("_")
 
 
@@ -120,13 +120,13 @@ class Plain:
         parts.values[name] = write_plain(parts, name, value)
 
     def read(self, parts: Parts, name: str) -> Any:
-        """Take a value out of the parts."""
+        """Read a value and remove it from the parts."""
         return parts.take_value(name)
 
 
 @dataclass(frozen=True)
 class Scalar(Plain):
-    """A value of one type; a count may give its name to a size, and have a limit among the sizes."""
+    """A value of one type; a count may define a size, and may be limited by another."""
 
     type: type[Any]
     rule: Rule | None = None
@@ -134,9 +134,9 @@ class Scalar(Plain):
     at_most: str | None = None
 
     def read(self, parts: Parts, name: str) -> Any:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
         value = parts.take_value(name)
-        if value.__class__ is not self.type:  # True is no integer
+        if value.__class__ is not self.type:  # so that True is not an int
             refuse(name, f"must be of type {self.type.__name__}")
         if self.rule and not self.rule.holds(value):
             refuse(name, self.rule.wording)
@@ -150,7 +150,7 @@ class Scalar(Plain):
 
 
 class Array:
-    """Numbers of one type, in a given shape."""
+    """An array of one type and shape."""
 
     def __init__(self, dtype: str, *shape: Dimension, rule: Rule | None = None):
         self.dtype = dtype
@@ -162,7 +162,7 @@ class Array:
         parts.arrays[name] = value
 
     def read(self, parts: Parts, name: str) -> NDArray[Any]:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
         array = parts.take_array(name, self.dtype, *self.shape)
         if self.rule and not self.rule.holds(array):
             refuse(name, self.rule.wording)
@@ -170,13 +170,13 @@ class Array:
 
 
 class Decisions(Array):
-    """An array with a column for each class, or without rows an entry for each; of two classes a single one.
+    """An array with one value per class on its last axis; with two classes, a single value.
 
-    Where there are rows, that single column has no axis of its own.
+    If the array has rows, this single value has no axis of its own.
     """
 
     def read(self, parts: Parts, name: str) -> NDArray[Any]:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
         *rows, classes = self.shape
         shape = (rows or [1]) if parts.sizes[str(classes)] == 2 else self.shape
         return Array(self.dtype, *shape, rule=self.rule).read(parts, name)
@@ -184,7 +184,7 @@ class Decisions(Array):
 
 @dataclass(frozen=True)
 class Strings:
-    """An array of strings of any length: their UTF-8 bytes end to end, and where each begins."""
+    """An array of strings: their concatenated UTF-8 bytes, and offsets."""
 
     size: Dimension
 
@@ -195,11 +195,11 @@ class Strings:
         parts.arrays[f"{name}.offsets"] = np.cumsum([0, *map(len, texts)], dtype=np.int64)
 
     def read(self, parts: Parts, name: str) -> NDArray[np.object_]:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
         return np.array(self.read_list(parts, name), dtype=object)
 
     def read_list(self, parts: Parts, name: str) -> list[Any]:
-        """Take them out as a list."""
+        """Read the strings as a list."""
         text = parts.take_array(f"{name}.text", "uint8", f"bytes of {name}").tobytes()
         offsets = parts.take_offsets(f"{name}.offsets", len(text), f"length of {name}+1")
         parts.check_size(name, len(offsets) - 1, self.size)
@@ -211,7 +211,7 @@ class Strings:
 
 @dataclass(frozen=True)
 class MixedValues:
-    """A list of None, bools, numbers and strings, in any mixture: strings that begin with a letter for their type."""
+    """A list of None, bools, numbers and strings, written as strings whose first letter is the type."""
 
     size: Dimension
 
@@ -220,19 +220,19 @@ class MixedValues:
         Strings(self.size).write(parts, name, [_spell(entry) for entry in value])
 
     def read(self, parts: Parts, name: str) -> list[Any]:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
         values = Strings(self.size).read_list(parts, name)
-        for i, text in enumerate(values):  # in place: a second list would cost more memory than the file is worth
+        for i, text in enumerate(values):  # in place, since a second list would need too much memory
             try:
                 values[i] = _SPELLINGS[text[:1]](text[1:])
             except (KeyError, ValueError):
-                refuse(name, f"has an entry that means nothing, {text[:20]!r}")
+                refuse(name, f"has an invalid entry, {text[:20]!r}")
         return values
 
 
 @dataclass(frozen=True)
 class Labels:
-    """An array of labels, ascending: numbers or bools of any type, strings of a fixed width, or Python objects."""
+    """An ascending array of labels: numbers or bools of any type, fixed-width strings, or Python objects."""
 
     size: Dimension
 
@@ -241,15 +241,15 @@ class Labels:
         if value.dtype.kind == "O":
             MixedValues(self.size).write(parts, name, value.tolist())
         elif value.dtype.kind == "U":
-            # The code points of each: no more memory when read than in the file, however much the lengths differ.
+            # As code points, so that reading takes no more memory than the file, even if lengths differ much.
             parts.arrays[name] = value.astype(value.dtype.newbyteorder("<")).view("<u4").reshape(len(value), -1)
         elif value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
             parts.arrays[name] = value
         else:
-            raise TypeError(f"Labels of type {value.dtype} have no place in a model file; use pickle or skops.")
+            raise TypeError(f"Labels of type {value.dtype} cannot be saved in a model file; use pickle or skops.")
 
     def read(self, parts: Parts, name: str) -> NDArray[Any]:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
         if name not in parts.arrays:
             values = MixedValues(self.size).read(parts, name)
             labels: NDArray[Any] = np.empty(len(values), dtype=object)
@@ -271,7 +271,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Lists:
-    """A list with an entry per feature, or the like: None, or a list of None, bools, numbers and strings."""
+    """A list of which each entry is None or a list of None, bools, numbers and strings."""
 
     size: Dimension
 
@@ -282,19 +282,19 @@ class Lists:
         parts.arrays[f"{name}.present"] = np.array([entries is not None for entries in value], dtype=bool)
 
     def read(self, parts: Parts, name: str) -> list[list[Any] | None]:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
         present = parts.take_array(f"{name}.present", "bool", self.size)
         values = MixedValues(f"values of {name}").read(parts, name)
         begins = parts.take_offsets(f"{name}.begins", len(values), f"entries of {name}+1")
         parts.check_size(name, len(begins) - 1, self.size)
         if (np.diff(begins)[~present] != 0).any():
-            refuse(name, "has entries where there should be none")
+            refuse(name, "has values where it must have none")
         stretches = zip(pairwise(begins), present, strict=True)
         return [values[begin:end] if is_present else None for (begin, end), is_present in stretches]
 
 
 class ObjectState:
-    """An object, by the dict that pickle would be given of it: a field for each of its entries, None if optional."""
+    """An object, written as its state (``__getstate__``): one field per entry; optional entries may be None."""
 
     def __init__(self, cls: type[Any], *fields: Field):
         self.cls = cls
@@ -304,8 +304,8 @@ class ObjectState:
         """Add a value to the parts."""
         if type(value) is not self.cls:
             raise TypeError(
-                "Only models of native trees can be saved in a model file. For those with another weak learner use "
-                "pickle, if all who load it trust you, or skops."
+                "Only models of native trees can be saved in a model file. For other weak learners use skops, or "
+                "pickle if everyone who loads the file trusts you."
             )
         state = value.__getstate__()
         for each in self.fields:
@@ -313,7 +313,7 @@ class ObjectState:
                 each.kind.write(parts, f"{name}.{each.name}", state[each.attribute])
 
     def read(self, parts: Parts, name: str) -> Any:
-        """Take a value out of the parts, or refuse it."""
+        """Read a value, remove it from the parts, and check it."""
         state = dict.fromkeys(each.attribute for each in self.fields)
         for each in self.fields:
             if parts.has(f"{name}.{each.name}") or not each.optional:
@@ -325,12 +325,12 @@ class ObjectState:
             else:
                 vars(value).update(state)
         except ValueError as error:
-            refuse(name, f"is wrong ({error})")
+            refuse(name, f"is invalid ({error})")
         return value
 
 
 def write_plain(parts: Parts, name: str, value: Any) -> Any:
-    """Turn a plain value into what JSON has; lists become arrays, since they may be long."""
+    """Convert a plain value to types that JSON has; lists become arrays, since they may be long."""
     value = value.tolist() if hasattr(value, "tolist") else value
     match value:
         case None | bool() | int() | str():
@@ -347,11 +347,11 @@ def write_plain(parts: Parts, name: str, value: Any) -> Any:
         case dict():
             keys, values = list(value), list(value.values())
             return {"dict": [write_plain(parts, f"{name}.keys", keys), write_plain(parts, f"{name}.values", values)]}
-    raise TypeError(f"{name}={value!r} has no place in a model file; use pickle or skops.")
+    raise TypeError(f"{name}={value!r} cannot be saved in a model file; use pickle or skops.")
 
 
 def read_plain(parts: Parts, name: str, value: Any) -> Any:
-    """Turn back what ``write_plain`` made."""
+    """Convert a value that ``write_plain`` wrote back."""
     if name.count(".") > MAX_DEPTH:
         refuse(name[:100], "is nested too deeply")
     match value:
@@ -370,7 +370,7 @@ def read_plain(parts: Parts, name: str, value: Any) -> Any:
                     return dict(zip(keys, values, strict=True))
                 except TypeError:
                     pass  # a key that is a list
-    refuse(name, "cannot be understood")
+    refuse(name, "is invalid")
 
 
 def _spell(value: Any) -> str:
@@ -386,7 +386,7 @@ def _spell(value: Any) -> str:
             return f"f{value!r}"
         case str():
             return f"s{value}"
-    raise TypeError(f"{value!r} has no place in a model file; use pickle or skops.")
+    raise TypeError(f"{value!r} cannot be saved in a model file; use pickle or skops.")
 
 
 #: The inverse of ``_spell`` by first letter.

@@ -1,7 +1,7 @@
-"""Models in files that are safe to load: no pickle, nothing executed, nothing believed before it is checked.
+"""Save and load models in files that are safe to load: no pickle, no code is run, and all content is checked.
 
-Here stands what a model is made of. ``attribute_kinds.py`` has the kinds of its attributes, ``container.py`` the
-layout of the file, ``old_formats.py`` what older files lack, and docs/model-file.md describes the whole.
+This module lists the attributes of each model. ``attribute_kinds.py`` writes and reads their kinds, ``container.py``
+the file, ``old_formats.py`` adds what older files lack. docs/model-file.md describes the format.
 """
 
 import os
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mpboost.boosting.ensembles import TreeEnsemble
 from mpboost.boosting.history import History
 from mpboost.data.checks import MAX_VALUE
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.classifier import MPBoostClassifier
 from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
 from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
@@ -56,25 +57,25 @@ ASCENDING_FROM_ONE = Rule(
 PERMUTATION = Rule(lambda ranks: np.array_equal(np.sort(ranks), np.arange(len(ranks))), "must be a permutation")
 SIGNS = Rule(lambda values: np.all((values == 1) | (values == -1)), "must be -1 or 1")
 LEARNING_RATE = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be positive, at most {MAX_LEARNING_RATE:g}")
-#: Means of numbers that may be predicted, which rounding may carry a little beyond them.
+#: Means of numbers that can be predicted; rounding may carry them a little above the limit.
 PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"must be at most {MAX_VALUE:g} in size")
 
-#: Numbers whose sum, over any number of trees, is a number.
+#: Numbers whose sum over any number of trees is finite.
 SUMMABLE = Rule(lambda values: np.all(np.abs(values) <= 1e200), "must be at most 1e+200 in size")
 
-#: Attributes about the table, in an order in which sizes are stated before they limit others.
+#: Attributes of the table, in an order in which sizes are defined before they are used.
 FEATURES = (
     Field("n_features_in_", Scalar(int, size="n_features")),
     Field("feature_names_in_", Strings("n_features"), optional=True),
     Field("is_categorical_", Array("bool", "n_features"), optional=True),
     Field("categories_", Lists("n_features"), optional=True),
     Field("has_other_category_", Array("bool", "n_features"), optional=True),
-    Field("target_name_", Scalar(str), optional=True),  # noted by the command line
+    Field("target_name_", Scalar(str), optional=True),  # set by the command line
 )
 
 
 def describe_trees(leaf_values: AttributeKind) -> ObjectState:
-    """Describe an ensemble of trees; their leaf values have a second axis where trees have more than one output."""
+    """List the fields of an ensemble of trees; leaf values have a second axis if trees have several outputs."""
     return ObjectState(
         TreeEnsemble,
         Field("edges", Array("float64", "n_edges")),
@@ -120,7 +121,7 @@ def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: Attribute
 
 def _list_gradient_fields(baseline: Array, losses: Iterable[str]) -> tuple[Field, ...]:
     return (
-        Field("_loss", Scalar(str, rule=Rule(lambda name: name in losses, "is not known"))),
+        Field("_loss", Scalar(str, rule=Rule(lambda name: name in losses, "is unknown"))),
         Field("n_models_", Scalar(int, size="n_models")),
         Field("baseline_", baseline),
         Field("oop_losses_", Array("float64", "n_iterations", rule=FINITE_OR_NAN)),
@@ -128,7 +129,7 @@ def _list_gradient_fields(baseline: Array, losses: Iterable[str]) -> tuple[Field
     )
 
 
-#: What the models are made of.
+#: The attributes of each estimator.
 FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     MPBoostClassifier: (
         *FEATURES,
@@ -166,26 +167,26 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
 
 ESTIMATORS = {cls.__name__: cls for cls in FIELDS}
 
-#: Parameters that may be objects, which are not kept: None takes their place.
+#: Parameters that may be objects: these are saved as None.
 OBJECT_PARAMETERS = {"callbacks", "random_state"}
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a fitted model in one file that is safe to load.
 
-    The file is written beside its final place and moved there when it is complete, so that a save that fails leaves an
-    older file as it was. Parameters that are objects, which are callbacks and instances of RandomState, become None.
+    If saving fails, an older file of this name stays unchanged. Callbacks and instances of RandomState are not saved:
+    these parameters become None.
 
     Parameters
     ----------
     model : estimator
-        A fitted estimator of mpboost with native trees, and without a ``loss`` of your own.
+        A fitted estimator of mpboost with native trees and a built-in ``loss``.
     path : str or path
-        Where to.
+        The file to write.
 
     See Also
     --------
-    load_model : Load it again.
+    load_model : Load a model.
 
     Examples
     --------
@@ -211,15 +212,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     try:
         _unpack(header, arrays)
     except ModelFileError as error:
-        raise ValueError(f"The model cannot be saved, because {error} Was it changed after its fit?") from error
+        raise ValueError(f"The model cannot be saved: {error} Was it changed after the fit?") from error
     write_container(path, header, arrays)
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load a model that ``save_model`` saved: it predicts byte for byte the same.
+    """Load a model from a file of ``save_model``; its predictions are the same to the last bit.
 
-    A file from an unknown source is safe to load: it cannot make Python run anything, and one that is damaged or made
-    up is refused.
+    Files from unknown sources are safe to load: no code is run, and damaged or forged files raise an error.
 
     Parameters
     ----------
@@ -229,16 +229,16 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     model : estimator
-        The fitted model. It predicts, but its training cannot be continued.
+        The fitted model. It can predict, but its training cannot be continued.
 
     Raises
     ------
     ModelFileError
-        If the file is no model, is damaged, or was written by a newer version.
+        If the file is not a model, is damaged, or was written by a newer version.
 
     See Also
     --------
-    save_model : Save a model; there is an example.
+    save_model : Save a model; has an example.
     """
     try:
         return _unpack(*read_container(path))
@@ -246,8 +246,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
-def _pack(model: Any) -> tuple[dict[str, Any], Arrays]:
-    """Take a model apart."""
+def _pack(model: MinipatchBooster) -> tuple[dict[str, Any], Arrays]:
+    """Turn a model into a header and arrays."""
     parts = Parts()
     for field in FIELDS[type(model)]:
         if hasattr(model, field.attribute) or not field.optional:
@@ -264,13 +264,13 @@ def _pack(model: Any) -> tuple[dict[str, Any], Arrays]:
 
 
 def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
-    """Put a model together."""
+    """Make a model from a header and arrays, and check it."""
     match header:
         case {"estimator": str(name), "version": str(), "values": dict(values)} if len(header) == 3:
             if name not in ESTIMATORS:
-                raise ModelFileError(f"there is no estimator {name[:100]!r} in this version: upgrade mpboost.")
+                raise ModelFileError(f"this version has no estimator {name[:100]!r}: upgrade mpboost.")
         case _:
-            raise ModelFileError("its header has not the keys that it should have.")
+            raise ModelFileError("its header has wrong keys.")
     cls = ESTIMATORS[name]
     parts = Parts(dict(values), dict(arrays))
     model = cls(**_unpack_parameters(cls, parts))
@@ -278,7 +278,7 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
         if parts.has(field.name) or not field.optional:
             setattr(model, field.attribute, field.kind.read(parts, field.name))
     for left in (*parts.values, *parts.arrays):
-        refuse(left, "is not known")
+        refuse(left, "is unknown")
     _check_categories(model)
     if hasattr(model, "classes_"):
         _check_votes(model)
@@ -288,42 +288,48 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     return model
 
 
-def _check_votes(model: Any) -> None:
-    """Check that there are classes, and that rows and trees, by sign, by colours or by codes, know no others."""
+def _get_trees(model: MinipatchBooster) -> TreeEnsemble:
+    """Give the ensemble, which is of trees: no other is kept in files."""
+    assert isinstance(model._ensemble, TreeEnsemble)
+    return model._ensemble
+
+
+def _check_votes(model: MinipatchBooster) -> None:
+    """Check that there are at least two classes, and that targets and votes refer to existing ones."""
     n_classes = len(model.classes_)
     if n_classes < 2:
-        refuse("classes", "must be two at least")
+        refuse("classes", "must be at least two")
     if np.any(model._targets >= n_classes):
-        refuse("targets", "has classes that do not exist")
+        refuse("targets", "contains classes that do not exist")
     if n_classes == 2 and hasattr(model, "_colours"):
         refuse("colours", "are for more than two classes")
     if isinstance(model._outputs, ClassVotes):
-        votes = model._ensemble.forest.leaf_values
+        votes = _get_trees(model).forest.leaf_values
         if not np.all((votes >= 0) & (votes < n_classes) & (votes == np.floor(votes))):
             refuse("ensemble", "votes for classes that do not exist")
 
 
-def _check_oop_counts(model: Any) -> None:
-    """Check that no more learners judged a row than there are, nor fewer than its votes, and that it has a target."""
+def _check_oop_counts(model: MinipatchBooster) -> None:
+    """Check the counts of learners against the number of learners, the votes, the predictions and the targets."""
     counts = model.oop_counts_
     if counts.min(initial=0) < 0 or counts.max(initial=0) > model.best_iteration_:
         refuse("oop_counts", "must be between 0 and best_iteration")
     output = model.oop_decision_function_ if hasattr(model, "classes_") else model.oop_prediction_
     most = output if output.ndim == 1 else output.max(axis=1)
     if np.any((np.isnan(most) | np.isnan(model._targets)) & (counts > 0)):
-        refuse("oop_counts", "counts learners that judged a row without a prediction or a target")
+        refuse("oop_counts", "must be 0 for rows without a prediction or a target")
     if hasattr(model, "_ranks"):
         has_too_many_votes = np.abs(most) > counts * (model.learning_rate_ * ONE)
         if has_too_many_votes.any() or (output.ndim == 2 and np.any(output < 0)):
-            refuse("oop_counts", "does not fit with oop_decision_function")
+            refuse("oop_counts", "does not match oop_decision_function")
 
 
-def _check_categories(model: Any) -> None:
-    """Check that what is said of categories fits together, and with the bins."""
+def _check_categories(model: MinipatchBooster) -> None:
+    """Check that the attributes about categories match each other and the bins."""
     is_there = {hasattr(model, name) for name in ("is_categorical_", "categories_", "has_other_category_")}
     if is_there == {False}:
         return
-    n_edges = np.diff(model._ensemble.mapper.offsets)
+    n_edges = np.diff(_get_trees(model).mapper.offsets)
     fits = is_there == {True} and all(
         is_categorical == (values is not None)
         and (max(1, len(values) + has_other) == n + 1 if values is not None else not has_other)
@@ -332,11 +338,11 @@ def _check_categories(model: Any) -> None:
         )
     )
     if not fits:
-        refuse("categories", "do not fit together")
+        refuse("categories", "do not match is_categorical, has_other_category or the bins")
 
 
 def _unpack_parameters(cls: type[BaseEstimator], parts: Parts) -> dict[str, Any]:
-    """Take the parameters out of the parts; one that is missing, since it is newer than the file, has its default."""
+    """Read the parameters; one that is newer than the file gets its default."""
     names = [name for name in cls._get_param_names() if f"parameters.{name}" in parts.values]
     try:
         parameters = {name: parts.take_value(f"parameters.{name}") for name in names}
@@ -344,5 +350,5 @@ def _unpack_parameters(cls: type[BaseEstimator], parts: Parts) -> dict[str, Any]
     except ModelFileError:
         raise
     except ValueError as error:
-        raise ModelFileError(f"it holds no valid model: {error}") from error
+        raise ModelFileError(f"it does not contain a valid model: {error}") from error
     return parameters

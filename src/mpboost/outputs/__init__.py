@@ -1,1 +1,1 @@
-"""What learners put out for a row, and what it adds up to: votes, probabilities, difficulty."""
+"""Outputs of learners for each row, and what they add up to: votes, probabilities, difficulty."""

@@ -1,4 +1,4 @@
-"""From votes to probabilities: a map that is fitted on out-of-patch votes, so that no row has to be held out."""
+"""Converts votes to probabilities; fitted on out-of-patch votes, so that no rows have to be held out."""
 
 from typing import Any, Self
 
@@ -6,29 +6,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-#: Slopes lie between these: above zero, so that the class with the most votes always is the most probable one.
+#: Limits of slopes. They are positive, so that the class with the most votes is always the most probable one.
 MIN_SLOPE, MAX_SLOPE = 1e-2, 1e3
 
-#: No log-odds are larger, so that no probability is rounded to 0 or 1.
+#: Limit of log-odds, so that no probability is rounded to 0 or 1.
 MAX_LOGIT = 34.0
 
-#: Numbers of votes that slopes are fitted to at most: a few parameters need no more, and a fit must end soon when it is
-#: interrupted.
+#: The most vote counts that slopes are fitted to: a few parameters need no more, and an interrupted fit must end soon.
 MAX_COUNTS = 400_000
 
 
 class VoteCalibration:
-    """Turns the votes for a row into the probabilities of the classes.
+    """Converts the votes for a row to the probabilities of the classes.
 
-    With v votes for a class, its probability is in proportion to ``2 v + 1`` to the power of a slope, which belongs to
-    the class that wins the row. Slopes of 1 give the raw share of votes, with half a vote more for each class. Boosted
-    votes are nearer to a draw than they deserve, so slopes are mostly larger. For two classes that is beta calibration
-    that keeps 1/2 where it is.
+    The probability of a class with v votes is proportional to ``(2 v + 1) ** slope``, with the slope of the class that
+    wins the row. Slopes of 1 give the raw share of votes, with half a vote added to each class. Boosted votes are
+    usually too close to a tie, so most slopes are larger. For two classes this is beta calibration that maps 1/2 to
+    1/2.
 
     Parameters
     ----------
     slopes : array-like of shape (n_classes,)
-        One for each class.
+        One slope for each class.
 
     Attributes
     ----------
@@ -53,11 +52,11 @@ class VoteCalibration:
         # A NaN fails both comparisons.
         if self.slopes.ndim != 1 or not np.all((self.slopes >= MIN_SLOPE) & (self.slopes <= MAX_SLOPE)):
             raise ValueError(
-                f"The slopes of a calibration are between {MIN_SLOPE:g} and {MAX_SLOPE:g}, not {slopes!r}."
+                f"The slopes of a calibration must be between {MIN_SLOPE:g} and {MAX_SLOPE:g}, not {slopes!r}."
             )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]  # which checks
+        self.__init__(**state)  # type: ignore[misc]  # checks the slopes
 
     @classmethod
     def fit(
@@ -66,15 +65,15 @@ class VoteCalibration:
         labels: NDArray[np.integer],
         weights: NDArray[np.float64] | None = None,
     ) -> Self:
-        """Fit the slopes to rows that were judged by learners which never saw them.
+        """Fit the slopes to the votes of learners that never saw the row.
 
-        Rows without such learners, rows that no class wins and rows of weight 0 do not count. If what remains is of one
-        class, or nothing, the raw share is all there is.
+        Rows without such votes, rows with a tie and rows of weight 0 are ignored. If no rows are left, or only rows of
+        one class, all slopes are 1.
 
         Parameters
         ----------
         counts : integer array of shape (n_samples, n_classes)
-            Votes for each class of the learners that never saw the row.
+            Votes for each class, by the learners that never saw the row.
         labels : integer array of shape (n_samples,)
             Codes of the classes.
         weights : float64 array of shape (n_samples,), default=None
@@ -83,7 +82,7 @@ class VoteCalibration:
         Returns
         -------
         calibration : VoteCalibration
-            The fitted map.
+            The fitted calibration.
 
         Examples
         --------
@@ -104,7 +103,7 @@ class VoteCalibration:
             return cls(np.ones(n_classes))
         if weights is not None:
             weights = weights[judged] / weights[judged].mean()
-        logs = np.log(2.0 * np.ascontiguousarray(counts.T) + 1.0)  # sums over few classes are fast this way round
+        logs = np.log(2.0 * np.ascontiguousarray(counts.T) + 1.0)  # sums over few classes are faster in this layout
         slopes = []
         winners = np.where(np.sum(counts == counts.max(axis=1, keepdims=True), axis=1) == 1, counts.argmax(axis=1), -1)
         for winner in range(n_classes):
@@ -114,19 +113,19 @@ class VoteCalibration:
         return cls(slopes)
 
     def predict(self, counts: NDArray[Any], winners: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Give the probabilities of the classes.
+        """Compute the probabilities of the classes.
 
         Parameters
         ----------
         counts : array of shape (n_samples, n_classes)
-            Votes for each class; at a tie the winner's are a little more.
+            Votes for each class; at a tie, the winner has a little more than the others.
         winners : integer array of shape (n_samples,)
-            The class that has the most.
+            The class with the most votes.
 
         Returns
         -------
         probabilities : float64 array of shape (n_samples, n_classes)
-            Strictly between 0 and 1; rows sum to 1. The winner's is the largest.
+            Strictly between 0 and 1; rows sum to 1. The winner has the largest.
         """
         logits = np.log(2.0 * counts + 1.0)
         logits -= logits[np.arange(len(logits)), winners, None]
@@ -136,7 +135,7 @@ class VoteCalibration:
 
 
 def _pick_rows(n_rows: int, n_picked: int) -> NDArray[np.int64]:
-    """Pick one row out of each of so many equal stretches, always the same ones; but not at equal distances."""
+    """Pick one row at random from each of ``n_picked`` equal parts of the rows; always the same rows."""
     n_picked = max(1, n_picked)
     starts = np.arange(n_picked) * n_rows // n_picked
     lengths = np.diff(starts, append=n_rows)
@@ -146,14 +145,14 @@ def _pick_rows(n_rows: int, n_picked: int) -> NDArray[np.int64]:
 def _fit_slope(
     logs: NDArray[np.float64], labels: NDArray[np.integer], winner: int, weights: NDArray[np.float64] | None
 ) -> float:
-    """Find the slope of the greatest likelihood for rows that one class wins, by the root of its derivative.
+    """Compute the maximum-likelihood slope for the rows that one class wins, as the root of the derivative.
 
-    One more row, half of it right and half of it wrong at a typical margin, keeps the slope finite where all rows are
-    right, and modest where there are few.
+    One imagined row is added, half right and half wrong at a typical margin. It keeps the slope finite if all rows are
+    right, and small if there are few rows.
     """
     if not len(labels):
         return 1.0
-    behind = logs - logs[winner]  # of the classes, against the winner
+    behind = logs - logs[winner]  # how far each class is behind the winner
     own = behind[labels, np.arange(len(labels))]
     margins = -np.partition(behind, -2, axis=0)[-2]
     typical = np.sqrt(np.average(margins**2, weights=weights))
@@ -164,11 +163,11 @@ def _fit_slope(
         steps = own - np.sum(odds * behind, axis=0) / np.sum(odds, axis=0)
         if weights is not None:
             steps *= weights
-        # A sum of products, not a dot product: that may depend on the number of threads.
+        # A sum of products: the result of a dot product may depend on the number of threads.
         return float(np.sum(steps) - 0.5 * typical * np.tanh(0.5 * slope * typical))
 
     low, high = np.log(MIN_SLOPE), np.log(MAX_SLOPE)
-    # The likelihood is concave: its derivative falls, and changes its sign at most once.
+    # The likelihood is concave: its derivative decreases, and changes its sign at most once.
     if descent(low) <= 0:
         return MIN_SLOPE
     if descent(high) >= 0:

@@ -1,4 +1,4 @@
-"""How hard rows are for learners that never saw them, between 0 and 1; 1/2 where there are none."""
+"""Computes how difficult rows are for learners that never saw them: from 0 to 1; 1/2 without such learners."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,26 +6,27 @@ from numpy.typing import NDArray
 from mpboost.outputs.statistics import compute_median
 from mpboost.outputs.votes import count_rival_votes
 
-#: Rows that are judged at a time: bounds the memory.
+#: Rows per batch, to limit the memory.
 BATCH_ROWS = 1 << 14
 
 
 def judge_votes(counts: NDArray[np.integer], labels: NDArray[np.uint16]) -> NDArray[np.float64]:
-    """Judge rows by the votes for their own class and for its strongest rival, and by one more imagined for each.
+    """Compute the difficulty of rows from the votes for their own class and for its strongest rival.
 
-    That is the rule of succession, of Laplace: a single vote against the label tells less than a hundred of a hundred.
+    One vote is added to each (Laplace's rule of succession): one vote of one against the label says less than a hundred
+    of a hundred.
 
     Parameters
     ----------
     counts : integer array of shape (n_samples, n_classes)
-        Votes for each class of the learners that never saw the row.
+        Votes for each class, by the learners that never saw the row.
     labels : uint16 array of shape (n_samples,)
         Codes of the classes.
 
     Returns
     -------
     difficulty : float64 array of shape (n_samples,)
-        The rival's share of both.
+        The rival's share of the sum of both.
 
     Examples
     --------
@@ -43,19 +44,19 @@ def judge_votes(counts: NDArray[np.integer], labels: NDArray[np.uint16]) -> NDAr
 
 
 def judge_shares(shares: NDArray[np.float64], labels: NDArray[np.uint16]) -> NDArray[np.float64]:
-    """Judge rows by the probabilities of their own class and of its strongest rival.
+    """Compute the difficulty of rows from the probabilities of their own class and of its strongest rival.
 
     Parameters
     ----------
     shares : float64 array of shape (n_samples, n_classes)
-        Probabilities by a model that never learned from the row.
+        Probabilities, by a model that never learned from the row.
     labels : uint16 array of shape (n_samples,)
         Codes of the classes.
 
     Returns
     -------
     difficulty : float64 array of shape (n_samples,)
-        The rival's share of both.
+        The rival's share of the sum of both.
 
     Examples
     --------
@@ -71,19 +72,19 @@ def judge_shares(shares: NDArray[np.float64], labels: NDArray[np.uint16]) -> NDA
 
 
 def judge_residuals(residuals: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Judge rows by how large their residuals are beside the median: as large is 1/2, nine times as large 0.9.
+    """Compute the difficulty of rows from their residuals: 1/2 at the median size, 0.9 at nine times the median.
 
     Parameters
     ----------
     residuals : float64 array of shape (n_samples,)
-        Numbers to predict minus what learners that never saw the row predict; NaN where there are none.
+        Target minus the prediction of learners that never saw the row; NaN if there are none.
     weights : float64 array of shape (n_samples,), default=None
-        What rows weigh in the median.
+        Weights of the rows in the median.
 
     Returns
     -------
     difficulty : float64 array of shape (n_samples,)
-        The residual's share of its sum with the median.
+        Size of the residual / (size of the residual + median).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What learners put out for a row: a vote for one of two classes, for one of many, a number, or several."""
+"""Kinds of outputs of learners for a row: a vote for one of two classes, for one of many, or numbers."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -13,14 +13,14 @@ LabelIn = TypeVar("LabelIn", bound=np.generic, contravariant=True)
 
 
 class Outputs(Protocol[Label]):
-    """A kind of output: how trees put it out, and what the outputs of an ensemble add up to."""
+    """A kind of output: how trees write it, and how the outputs of an ensemble are added up."""
 
     @property
     def dtype(self) -> np.dtype[Label]:
-        """The type of what a learner puts out."""
+        """The type of the outputs of a learner."""
 
     def make_output(self, n_rows: int) -> NDArray[Label]:
-        """Allocate room for the outputs of a learner."""
+        """Allocate an array for the outputs of a learner."""
 
     def apply(
         self, tree: _native.Tree, columns: _native.BinnedColumns, out: NDArray[Label], threads: _native.Threads
@@ -28,10 +28,10 @@ class Outputs(Protocol[Label]):
         """Write the outputs of a tree."""
 
     def make_totals(self, n_rows: int) -> NDArray[Any]:
-        """Allocate totals of zero, of a type of their own."""
+        """Allocate totals of zero; their type may differ from that of the outputs."""
 
     def add(self, learner: int, outputs: NDArray[Label], totals: NDArray[Any]) -> None:
-        """Add the outputs of a learner, known by its number, to the totals."""
+        """Add the outputs of a learner to the totals; ``learner`` is its number in the ensemble."""
 
     def add_forest(
         self,
@@ -60,22 +60,22 @@ class Grower(Protocol[LabelIn]):
 
 @runtime_checkable
 class LearnerOutputs(Outputs[Label], Protocol[Label]):
-    """A kind of output that learners are trained to put out: labels have its type, too."""
+    """A kind of output that learners are trained on: labels have the same type."""
 
     def make_grower(self, max_depth: int, min_samples_leaf: int) -> Grower[Label]:
         """Make a grower of native trees."""
 
     def check(self, predictions: ArrayLike, learner: str) -> NDArray[Label]:
-        """Check that what a scikit-learn estimator predicts are outputs of this kind."""
+        """Check that the predictions of a scikit-learn estimator are outputs of this kind."""
 
 
 class Signs:
-    """A vote of -1 or +1, for one of two classes; votes are summed.
+    """Votes of -1 or +1, for one of two classes; they are summed.
 
     Parameters
     ----------
     tie_label : int
-        What a leaf votes for whose classes weigh the same.
+        The vote of a leaf whose classes have equal weights.
     """
 
     dtype = np.dtype(np.int8)
@@ -88,7 +88,7 @@ class Signs:
         return _native.BinaryGrower(max_depth, min_samples_leaf, self._tie_label)
 
     def make_output(self, n_rows: int) -> NDArray[np.int8]:
-        """Allocate room for the votes of a learner."""
+        """Allocate an array for the votes of a learner."""
         return np.empty(n_rows, dtype=self.dtype)
 
     def apply(
@@ -121,7 +121,7 @@ class Signs:
 
 
 class ClassVotes:
-    """A vote for one of many classes, by its code; votes are counted for each class.
+    """Votes for one of many classes, by its code; they are counted for each class.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class ClassVotes:
         return _native.ClassGrower(max_depth, min_samples_leaf, self.ranks)
 
     def make_output(self, n_rows: int) -> NDArray[np.uint16]:
-        """Allocate room for the votes of a learner."""
+        """Allocate an array for the votes of a learner."""
         return np.empty(n_rows, dtype=self.dtype)
 
     def apply(
@@ -172,14 +172,14 @@ class ClassVotes:
 
 
 class Colours(Signs):
-    """A vote of -1 or +1, for all classes that have this colour in the learner's iteration; counted for each class.
+    """Votes of -1 or +1, for all classes that have this colour in the iteration; they are counted for each class.
 
     Parameters
     ----------
     colours : sequence of int8 arrays of shape (n_classes,)
-        -1 or +1, for each learner; it may grow.
+        -1 or +1 for each class, one array per learner; the sequence may grow.
     n_classes : int
-        How many classes there are.
+        The number of classes.
     """
 
     def __init__(self, colours: Sequence[NDArray[np.int8]], n_classes: int):
@@ -210,12 +210,12 @@ class Colours(Signs):
 
 
 class Steps:
-    """Numbers by which a learner moves what is predicted; they are summed.
+    """Numbers that a learner adds to raw predictions; they are summed.
 
     Parameters
     ----------
     n_outputs : int
-        How many numbers there are for each row.
+        How many numbers a row has.
     """
 
     dtype = np.dtype(np.float64)
@@ -224,7 +224,7 @@ class Steps:
         self._n_outputs = n_outputs
 
     def make_output(self, n_rows: int) -> NDArray[np.float64]:
-        """Allocate room for the numbers of a learner."""
+        """Allocate an array for the numbers of a learner."""
         return np.empty(self._get_shape(n_rows))
 
     def apply(
@@ -256,7 +256,7 @@ class Steps:
 
 
 class Values(Steps):
-    """A number; numbers are summed."""
+    """Predicted numbers, one per row; they are summed."""
 
     def __init__(self) -> None:
         super().__init__(1)
@@ -269,7 +269,7 @@ class Values(Steps):
         """Check that predictions are finite numbers, one for each row."""
         values = np.asarray(predictions, dtype=np.float64)
         if values.ndim != 1 or not np.isfinite(values).all():
-            raise ValueError(f"{learner} predicts what is no finite number for each row; use another weak learner.")
+            raise ValueError(f"{learner} must predict one finite number for each row; use another weak learner.")
         return values
 
 
@@ -277,7 +277,7 @@ def _check_labels(predictions: ArrayLike, known: NDArray[np.int64], learner: str
     labels = np.asarray(predictions)
     if not np.isin(labels, known).all():
         raise ValueError(
-            f"{learner} was trained on the labels {known[0]} to {known[-1]} but predicts others; use another weak "
+            f"{learner} was trained on labels from {known[0]} to {known[-1]} but predicts others; use another weak "
             "learner."
         )
     return labels

@@ -1,4 +1,4 @@
-"""Means, medians, quantiles and R^2 of rows that may have weights."""
+"""Means, medians, quantiles and R^2, with or without weights."""
 
 from typing import Any
 
@@ -7,13 +7,11 @@ from numpy.typing import NDArray
 
 
 def compute_mean(values: NDArray[Any], weights: NDArray[np.float64] | None) -> float:
-    """Compute the mean, with weights if there are any.
+    """Compute the mean, weighted if there are weights.
 
     Examples
     --------
-    >>> from typing import Any
-
-    import numpy as np
+    >>> import numpy as np
     >>> compute_mean(np.array([1.0, 3.0]), None), compute_mean(np.array([1.0, 3.0]), np.array([1.0, 0.0]))
     (2.0, 1.0)
     """
@@ -23,34 +21,30 @@ def compute_mean(values: NDArray[Any], weights: NDArray[np.float64] | None) -> f
 def compute_r2(
     predictions: NDArray[np.float64], labels: NDArray[np.float64], weights: NDArray[np.float64] | None = None
 ) -> float:
-    """Compute R^2; where all labels are the same, 1 if the predictions are right and 0 if not.
+    """Compute R^2; if all labels are the same, 1 for right predictions and 0 for others.
 
     Examples
     --------
-    >>> from typing import Any
-
-    import numpy as np
+    >>> import numpy as np
     >>> compute_r2(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0]))
     0.5
     """
-    if labels.min() == labels.max():  # the mean of equal numbers may be another one, by rounding
+    if labels.min() == labels.max():  # rounding may make the mean of equal numbers differ from them
         return float(np.allclose(predictions, labels, rtol=1e-9, atol=0.0))
-    # Sums of products, not dot products: these may depend on the number of threads.
+    # Sums of products: the result of a dot product may depend on the number of threads.
     missed = np.average((labels - predictions) ** 2, weights=weights)
     spread = np.average((labels - np.average(labels, weights=weights)) ** 2, weights=weights)
     if spread == 0:
         return float(missed == 0)
-    return 1.0 - float(missed) / float(spread)  # of NumPy the quotient would warn where it is infinite
+    return 1.0 - float(missed) / float(spread)  # floats of Python: NumPy would warn if it is infinite
 
 
 def compute_median(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> float:
-    """Compute the median; with weights, the lowest value that half of the weight does not exceed.
+    """Compute the median; with weights, the lowest value such that values up to it have at least half of the weight.
 
     Examples
     --------
-    >>> from typing import Any
-
-    import numpy as np
+    >>> import numpy as np
     >>> compute_median(np.array([3.0, 1.0, 2.0])), compute_median(np.array([3.0, 1.0]), np.array([1.0, 3.0]))
     (2.0, 1.0)
     """
@@ -58,13 +52,11 @@ def compute_median(values: NDArray[np.float64], weights: NDArray[np.float64] | N
 
 
 def compute_quantile(values: NDArray[np.float64], weights: NDArray[np.float64] | None, share: float) -> float:
-    """Compute the lowest value that a share of the weight does not exceed.
+    """Compute a quantile: the lowest value such that values up to it have at least this share of the weight.
 
     Examples
     --------
-    >>> from typing import Any
-
-    import numpy as np
+    >>> import numpy as np
     >>> values = np.array([3.0, 1.0])
     >>> compute_quantile(values, None, 0.5), compute_quantile(values, np.array([3.0, 1.0]), 0.5)
     (1.0, 3.0)

@@ -1,4 +1,4 @@
-"""How votes are read: who wins, by how much, and what happens at a tie."""
+"""Counts votes: which class wins, by how much, and how ties are broken."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 def rank_classes(
     codes: NDArray[np.integer], n_classes: int, sample_weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.uint16]:
-    """Rank classes by their weight, and those that weigh the same by their code: at a tie the highest rank wins.
+    """Rank classes by their weight, and by their code if weights are equal: at a tie the highest rank wins.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def rank_classes(
     array([1, 0, 2], dtype=uint16)
     """
     weights = np.bincount(codes, sample_weights, minlength=n_classes)
-    # Weights that balance the classes do so up to rounding, which must not decide.
+    # Balanced classes have equal weights up to rounding errors, which must not decide.
     order = np.argsort(np.round(weights / weights.sum(), 9), kind="stable")
     ranks = np.empty(n_classes, dtype=np.uint16)
     ranks[order] = np.arange(n_classes)
@@ -26,7 +26,7 @@ def rank_classes(
 
 
 def count_votes(totals: NDArray[np.int32], n_learners: int) -> NDArray[np.int32]:
-    """Count votes for each class: of two classes, sums of votes -1 and +1 are given; of many, the counts themselves.
+    """Count the votes for each class, given the sums of votes -1 and +1 for two classes, or the counts for many.
 
     Examples
     --------
@@ -40,13 +40,13 @@ def count_votes(totals: NDArray[np.int32], n_learners: int) -> NDArray[np.int32]
     return np.column_stack([n_learners - totals, n_learners + totals]) // 2
 
 
-def find_winners(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> NDArray[np.intp]:
-    """Find the class with the most votes in each row, at a tie the one of the highest rank.
+def pick_winners(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> NDArray[np.intp]:
+    """Pick the class with the most votes in each row; at a tie, the one of the highest rank.
 
     Examples
     --------
     >>> import numpy as np
-    >>> find_winners(np.array([[1, 1, 0], [0, 1, 2]]), np.array([1, 0, 2], dtype=np.uint16))
+    >>> pick_winners(np.array([[1, 1, 0], [0, 1, 2]]), np.array([1, 0, 2], dtype=np.uint16))
     array([0, 2])
     """
     by_rank = np.argsort(-ranks.astype(np.int64))
@@ -54,7 +54,7 @@ def find_winners(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> NDAr
 
 
 def break_ties(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Set winners half a vote apart from others that have as many; give the counts, and the winners.
+    """Break ties: put the winner half a vote ahead of the classes with as many votes; return counts and winners.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def break_ties(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> tuple[
     array([[1.25, 0.75, 0.  ],
            [0.  , 1.  , 2.  ]])
     """
-    winners = find_winners(counts, ranks)
+    winners = pick_winners(counts, ranks)
     rows = np.arange(len(counts))
     is_tied = counts == counts[rows, winners, None]
     is_tied[rows, winners] = False
@@ -73,7 +73,7 @@ def break_ties(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> tuple[
 
 
 def share_votes(counts: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Give the share of the votes that each class has.
+    """Compute the share of the votes of each class.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def share_votes(counts: NDArray[np.integer]) -> NDArray[np.float64]:
 
 
 def count_rival_votes(votes: NDArray[Any], labels: NDArray[np.uint16]) -> NDArray[np.int32]:
-    """Count the votes of the strongest class other than the row's own.
+    """Count the votes for the strongest class other than the row's own.
 
     Examples
     --------

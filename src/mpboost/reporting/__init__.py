@@ -1,4 +1,4 @@
-"""A page that shows a fitted model: a summary (a dict), a template, and an object that has both; needs jinja2."""
+"""HTML reports on fitted models: a summary (a dict), templates, and an object with both; needs jinja2."""
 
 from mpboost.reporting.page import Report, report
 

@@ -1,4 +1,4 @@
-"""What a model itself gives reason to worry about, and what to do."""
+"""Warnings about a model: what is wrong, what it means, and what to do."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,33 +7,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost.boosting.stop_reasons import StopReason
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement
 from mpboost.reporting.table import ColumnFacts
 
-#: q has collapsed if it is worth fewer features than this share of a minipatch's.
+#: q has collapsed if its effective number is below this share of a minipatch's features.
 COLLAPSED_SHARE = 0.25
-#: p is concentrated if it is worth fewer rows than a minipatch has, times this.
+#: p is concentrated if its effective number is below this share of a minipatch's rows.
 CONCENTRATED_SHARE = 1.0
-#: A row needs so many learners that never saw it; few rows may have fewer.
+#: Each row should be judged by so many learners; at most this share of the rows may have fewer.
 MIN_LEARNERS, MAX_SHARE_BELOW = 10, 0.05
-#: With more suspect labels than this share the target as a whole is in doubt.
+#: If a larger share of the labels is suspect, the whole target is in doubt.
 MANY_SUSPECTS = 0.05
-#: Names that are listed.
+#: Number of column names to list.
 N_NAMES = 8
 
 
 def advise(
-    model: Any, summary: dict[str, Any], names: Sequence[str], facts: ColumnFacts, judgement: Judgement | None
+    model: MinipatchBooster,
+    summary: dict[str, Any],
+    names: Sequence[str],
+    facts: ColumnFacts,
+    judgement: Judgement | None,
 ) -> list[dict[str, str]]:
-    """List what deserves attention: what is the matter, what it means, what to do."""
+    """List the warnings and notes about a model."""
     found = [
-        _look_at_stop(model),
-        _look_at_score(summary["score"]),
-        _look_at_coverage(model, judgement),
-        _look_at_features(model, summary["features"]),
-        _look_at_rows(model, summary["observations"]),
-        _look_at_suspects(summary),
-        _look_at_columns(names, facts.is_constant, is_image=summary["features"]["images"] is not None),
+        _check_stop(model),
+        _check_score(summary["score"]),
+        _check_coverage(model, judgement),
+        _check_features(model, summary["features"]),
+        _check_rows(model, summary["observations"]),
+        _check_suspects(summary),
+        _check_columns(names, facts.is_constant, is_image=summary["features"]["images"] is not None),
     ]
     return [each for each in found if each is not None]
 
@@ -42,42 +47,42 @@ def _warn(title: str, meaning: str, action: str, level: str = "warning") -> dict
     return {"level": level, "title": title, "meaning": meaning, "action": action}
 
 
-def _look_at_stop(model: Any) -> dict[str, str] | None:
+def _check_stop(model: MinipatchBooster) -> dict[str, str] | None:
     if model.stopping is None:
         return None
     reason = StopReason.recognise(model.stop_reason_)
     if reason is StopReason.N_ESTIMATORS:
         return _warn(
-            f"Training stopped at the cap of {model.n_estimators:,} iterations",
-            "Its score was not known to have stopped growing: more iterations may make it better.",
-            "Raise n_estimators; with warm_start=True a second fit goes on where the first one ended.",
+            f"Training reached the limit of {model.n_estimators:,} iterations",
+            "The score may still have been improving: more iterations may give a better model.",
+            "Raise n_estimators. With warm_start=True a second fit continues where the first one ended.",
         )
     if reason is not StopReason.RULE:
         return _warn(
             f"Training ended early: {model.stop_reason_}",
-            "The score was not known to have stopped growing: more iterations may make it better.",
-            "Let it run longer (time_limit, callbacks), or take the model for a first look.",
+            "The score may still have been improving: more iterations may give a better model.",
+            "Train longer (time_limit, callbacks), or use this model as a first draft.",
         )
     return None
 
 
-def _look_at_score(score: dict[str, Any]) -> dict[str, str] | None:
+def _check_score(score: dict[str, Any]) -> dict[str, str] | None:
     if score["interval"] is None or score["interval"][0] > score["baseline"]:
         return None
     return _warn(
-        "The model is not clearly better than no model",
-        f"Its out-of-patch {score['name']} of {score['oop']:.3f} cannot be told from the {score['baseline']:.3f} of "
-        "one that always says the same.",
-        "Look for features that tell more of the target, check that rows and target belong together, or collect more "
-        "rows. With rare classes, class_weight='balanced' makes them count.",
+        "The model is not clearly better than a constant prediction",
+        f"Its out-of-patch {score['name']} is {score['oop']:.3f}; always predicting the same value gives "
+        f"{score['baseline']:.3f}. The difference may be chance.",
+        "Add features that say more about the target, check that each row has its own target, or collect more rows. "
+        "If classes are rare, try class_weight='balanced'.",
     )
 
 
-def _look_at_coverage(model: Any, judgement: Judgement | None) -> dict[str, str] | None:
+def _check_coverage(model: MinipatchBooster, judgement: Judgement | None) -> dict[str, str] | None:
     if judgement is None:
         return _warn(
             "There is no out-of-patch score",
-            "No learner can judge a row that it never saw, so nothing here says how good the model is on new rows.",
+            "Every learner was trained on every row, so this report cannot say how good the model is on new rows.",
             model._oop_advice,
         )
     n_rows = np.count_nonzero(model.observation_probabilities_)
@@ -86,76 +91,76 @@ def _look_at_coverage(model: Any, judgement: Judgement | None) -> dict[str, str]
         if n_judged == n_rows:
             return None
         return _warn(
-            f"{n_judged:,} of {n_rows:,} rows are judged out of patch",
-            "A gradient model judges the rows that it reserves; suspect labels are sought among these alone.",
-            "That is enough for a score. To judge all rows, fit with n_models=5 and oop_size=0.2.",
+            f"{n_judged:,} of {n_rows:,} rows have out-of-patch predictions",
+            "A gradient model predicts only the rows that it reserves; suspect labels are searched among these.",
+            "This is enough for a score. To cover all rows, fit with n_models=5 and oop_size=0.2.",
             level="note",
         )
     few = n_rows - n_judged + np.count_nonzero(judgement.n_learners < MIN_LEARNERS)
     if few <= MAX_SHARE_BELOW * n_rows:
         return None
     return _warn(
-        f"Out-of-patch coverage is low: {few:,} of {n_rows:,} rows have few judges",
-        f"Fewer than {MIN_LEARNERS} learners, or none, never saw these rows: what is said of them is uncertain, and "
-        "the score is probably too low.",
-        "Take a smaller max_samples, more iterations (n_estimators, n_iter_no_change), or a lower learning_rate.",
+        f"Out-of-patch coverage is low for {few:,} of {n_rows:,} rows",
+        f"Nearly all learners were trained on these rows: fewer than {MIN_LEARNERS}, or none, can judge them. Their "
+        "out-of-patch predictions are uncertain, and the score is probably too low.",
+        "Use a smaller max_samples, more iterations (n_estimators, n_iter_no_change), or a lower learning_rate.",
     )
 
 
-def _look_at_features(model: Any, features: dict[str, Any]) -> dict[str, str] | None:
+def _check_features(model: MinipatchBooster, features: dict[str, Any]) -> dict[str, str] | None:
     if not model.adaptive_features or model.max_features_ >= model.n_features_in_:
         return None
     if features["effective"] >= max(1.5, COLLAPSED_SHARE * model.max_features_):
         return None
     return _warn(
         "q has collapsed on few features",
-        f"The feature probabilities are worth {features['effective']:.1f} features, while a minipatch takes "
-        f"{model.max_features_:,} of {model.n_features_in_:,}. If only these carry signal, that is what should happen; "
-        "one that gives the target away (a leak) looks the same.",
-        "Check the first features of the ranking for leaks. To look at others more often, raise feature_exploration or "
-        "lower feature_momentum.",
+        f"The effective number of features is {features['effective']:.1f}, while a minipatch takes "
+        f"{model.max_features_:,} of {model.n_features_in_:,}. This is right if only these features are useful; but a "
+        "feature that gives the target away (a leak) has the same effect.",
+        "Check the top features of the ranking for leaks. To draw other features more often, raise feature_exploration "
+        "or lower feature_momentum.",
     )
 
 
-def _look_at_rows(model: Any, observations: dict[str, Any]) -> dict[str, str] | None:
+def _check_rows(model: MinipatchBooster, observations: dict[str, Any]) -> dict[str, str] | None:
     if not model.adaptive_observations or observations["effective"] >= CONCENTRATED_SHARE * model.max_samples_:
         return None
     n_rows = np.count_nonzero(model.observation_probabilities_)
     return _warn(
         "p is concentrated on few rows",
-        f"The observation probabilities are worth {observations['effective']:,.0f} of {n_rows:,} rows, fewer than the "
-        f"{model.max_samples_:,} of a minipatch: the same hard rows are learned from again and again.",
-        "Late in a long run, when all other rows are right by far, that does no harm while the out-of-patch score "
-        "holds. If it falls, wrong labels are a likely reason: look at the hardest rows below and correct them, or "
-        "lower learning_rate (raise observation_exploration, where there is one).",
+        f"The effective number of rows is {observations['effective']:,.0f} of {n_rows:,}, fewer than the "
+        f"{model.max_samples_:,} of a minipatch: the model trains on the same hard rows again and again.",
+        "Late in a long run, when all other rows are clearly right, this does no harm as long as the out-of-patch "
+        "score does not fall. If it falls, wrong labels are a likely reason: check the hardest rows below and correct "
+        "their labels, or lower learning_rate (raise observation_exploration, if the model has it).",
     )
 
 
-def _look_at_suspects(summary: dict[str, Any]) -> dict[str, str] | None:
+def _check_suspects(summary: dict[str, Any]) -> dict[str, str] | None:
     n_suspects, n_judged = summary["observations"]["n_suspects"], summary["score"]["n_judged"]
     if not n_suspects or n_suspects <= MANY_SUSPECTS * n_judged:
         return None
     is_number = summary["score"]["name"] == "R²"
     return _warn(
         f"{n_suspects / n_judged:.0%} of the {'targets' if is_number else 'labels'} look wrong",
-        "Targets far from what the model expects are common here: heavy tails, or errors."
+        "Many targets are far from their predictions: the target has heavy tails, or errors."
         if is_number
-        else "That many are rarely slips: the target is noisy, or the features do not tell these classes apart.",
-        "Read some of the rows below. If their targets are right, the list shows what the features cannot explain.",
+        else "So many are rarely typing errors: the target is noisy, or the features do not separate these classes.",
+        "Check some of the rows below. If their targets are right, the features cannot explain these rows.",
         level="note",
     )
 
 
-def _look_at_columns(names: Sequence[str], is_constant: NDArray[np.bool_], *, is_image: bool) -> dict[str, str] | None:
+def _check_columns(names: Sequence[str], is_constant: NDArray[np.bool_], *, is_image: bool) -> dict[str, str] | None:
     constant = np.flatnonzero(is_constant)
     if not len(constant):
         return None
     listed = ", ".join(names[j] for j in constant[:N_NAMES]) + (", …" if len(constant) > N_NAMES else ".")
     return _warn(
         f"{len(constant):,} of {len(names):,} columns are constant",
-        f"They hold one value, or none, in all rows: {listed}",
-        "At the border of images that is usual. Without them no draw would be wasted."
+        f"They have the same value, or no value, in all rows: {listed}",
+        "This is usual at the border of images. Training without these pixels wastes no draws on them."
         if is_image
-        else "Leave them out: they cannot help, and each draw of one is wasted.",
+        else "Leave them out: they are useless, and drawing them wastes places in minipatches.",
         level="note",
     )

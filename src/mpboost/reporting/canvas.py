@@ -1,4 +1,4 @@
-"""A small canvas for SVG: scales, ticks and marks. Colours are left to style sheets, by classes."""
+"""Draw SVG charts: scales, ticks and marks. Colours come from the style sheet, by class."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -8,18 +8,18 @@ from typing import Any
 Range = tuple[float, float]
 Map = Callable[[float], float]
 
-#: What stands for a missing value, and before numbers below zero: as wide as a digit.
+#: Signs for a missing value and for minus, each as wide as a digit.
 MISSING, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
-#: How numbers are placed on an axis.
+#: Scales of an axis.
 SCALES: dict[str, Map] = {"linear": float, "log": math.log10, "sqrt": math.sqrt}
 
 
-def write_number(value: Any, digits: int = 3) -> str:
-    """Write a number for people: so many significant digits, thousands apart, no exponent unless it helps.
+def format_number(value: Any, digits: int = 3) -> str:
+    """Format a number for readers: significant digits, separators of thousands, an exponent only if needed.
 
     Examples
     --------
-    >>> [write_number(value) for value in (0.12345, 12345.678, 20, 1e-7, -0.5, None, 3.0, "x")]
+    >>> [format_number(value) for value in (0.12345, 12345.678, 20, 1e-7, -0.5, None, 3.0, "x")]
     ['0.123', '12,346', '20', '1e-07', '−0.5', '–', '3', 'x']
     """
     if value is None:
@@ -49,7 +49,7 @@ def choose_ticks(low: float, high: float, n_ticks: int = 6) -> list[float]:
 
 
 def choose_sqrt_ticks(most: float) -> list[float]:
-    """Choose round numbers up to the largest that are far enough apart where square roots are drawn.
+    """Choose round numbers up to a maximum that do not overlap on a square-root axis.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def choose_sqrt_ticks(most: float) -> list[float]:
 
 
 def choose_log_ticks(low: float, high: float) -> list[float]:
-    """Choose powers of ten in a range and, if these are few, 2 and 5 times them.
+    """Choose powers of ten in a range and, if there are few, their multiples by 2 and 5.
 
     Examples
     --------
@@ -80,20 +80,20 @@ def choose_log_ticks(low: float, high: float) -> list[float]:
 
 
 class Canvas:
-    """Axes to draw in.
+    """A chart with two axes.
 
     Parameters
     ----------
     size : (int, int)
         Width and height.
     x_range, y_range : (float, float)
-        What the axes show.
+        Ranges of the axes.
     title : str
-        What it shows, for those who cannot see it.
+        Description for screen readers.
     x_scale, y_scale : {"linear", "log", "sqrt"}, default="linear"
-        How numbers are placed.
+        Scales of the axes.
     left : int, default=52
-        Room for the labels of the vertical axis.
+        Space for the labels of the vertical axis.
     """
 
     TOP, RIGHT, BOTTOM = 26, 14, 40
@@ -118,7 +118,7 @@ class Canvas:
         self._parts: list[str] = []
 
     def svg(self) -> str:
-        """Give the picture."""
+        """Return the chart as SVG."""
         return (
             f'<svg class="chart" viewBox="0 0 {self.width} {self.height}" style="max-width:{self.width}px" role="img" '
             f'aria-label="{escape(self._title)}">{"".join(self._parts)}</svg>'
@@ -130,9 +130,9 @@ class Canvas:
         y_label: str,
         x_ticks: Iterable[float],
         y_ticks: Iterable[float],
-        write: Callable[[Any], str] = write_number,
+        write: Callable[[Any], str] = format_number,
     ) -> None:
-        """Draw a line for each tick of the vertical axis, and the numbers and names of both axes."""
+        """Draw horizontal grid lines, and the tick labels and names of both axes."""
         for tick in y_ticks:
             self.line([(self.left, self.y(tick)), (self.right, self.y(tick))], "grid")
             self.text(self.left - 8, self.y(tick) + 4, write(tick), "end")
@@ -144,12 +144,12 @@ class Canvas:
         self.text(4, 13, y_label, "start", "label")
 
     def line(self, points: Sequence[tuple[float, float]], kind: str) -> None:
-        """Draw a line through points of the picture."""
+        """Draw a line through points, in pixels."""
         path = " ".join(f"{_place(x)},{_place(y)}" for x, y in points)
         self._parts.append(f'<polyline class="{kind}" points="{path}"/>')
 
     def curve(self, xs: Iterable[float], ys: Iterable[float | None], kind: str) -> None:
-        """Draw a line through numbers; one that begins below the axes is drawn from where it enters them."""
+        """Draw a line through data points; a part that lies below the chart at the start is cut off."""
         points = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if y is not None]
         first = max((k for k, (_, y) in enumerate(points) if y > self.bottom), default=-1)
         if 0 <= first < len(points) - 1:
@@ -158,13 +158,13 @@ class Canvas:
         self.line(points[max(first, 0) :], f"curve {kind}")
 
     def text(self, x: float, y: float, text: str, anchor: str = "start", kind: str = "") -> None:
-        """Write."""
+        """Write text at a point, in pixels."""
         self._parts.append(
             f'<text x="{_place(x)}" y="{_place(y)}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
         )
 
     def dot(self, x: float, y: float, radius: float, kind: str, note: str = "") -> None:
-        """Draw a dot at two numbers; the note shows when it is pointed at."""
+        """Draw a dot at a data point; the note is shown on hover."""
         self._parts.append(
             f'<circle cx="{_place(self.x(x))}" cy="{_place(self.y(y))}" r="{radius:g}" class="{kind}">'
             f"{_annotate(note)}</circle>"
@@ -173,7 +173,7 @@ class Canvas:
     def box(
         self, corner: tuple[float, float], size: tuple[float, float], kind: str, note: str = "", opacity: Any = None
     ) -> None:
-        """Draw a box in the picture, from its upper left corner."""
+        """Draw a box, in pixels, from its upper left corner."""
         (x, y), (width, height) = corner, size
         shade = "" if opacity is None else f' fill-opacity="{opacity:.3g}"'
         self._parts.append(

@@ -1,19 +1,19 @@
-"""The pictures of a report, drawn from its summary."""
+"""The charts of a report, drawn from its summary."""
 
 from typing import Any
 
-from mpboost.reporting.canvas import Canvas, choose_log_ticks, choose_sqrt_ticks, choose_ticks, write_number
+from mpboost.reporting.canvas import Canvas, choose_log_ticks, choose_sqrt_ticks, choose_ticks, format_number
 
-#: Width and height of a picture that takes all of the page, half of it, or is square.
+#: Width and height of a chart: full page width, half of it, or square.
 WIDE, HALF, SQUARE = (1024, 300), (520, 300), (440, 400)
-#: Places of a curve that can be pointed at.
+#: Number of hover areas along a curve.
 N_STRIPS = 80
-#: The share of a run whose scores may leave the picture: those of the first few learners say little.
+#: Share of the iterations that may fall outside the chart: scores of the first few learners say little.
 BEGINNING = 0.03
 
 
 def draw_scores(score: dict[str, Any]) -> str:
-    """Draw the scores over the iterations, and where training stopped."""
+    """Draw the scores over the iterations, and mark the best and the last iteration."""
     curves = score["curves"]
     t, known = curves["iterations"], curves["scores"]
     settled = [
@@ -30,7 +30,7 @@ def draw_scores(score: dict[str, Any]) -> str:
         x = canvas.x(iteration)
         canvas.line([(x, canvas.top), (x, canvas.bottom)], f"mark {name}")
     best, last = curves["best"], curves["last"]
-    # The one must not cover the other, nor the name of the axis.
+    # The two labels must not cover each other or the name of the axis.
     place = min(canvas.x(best) + 40, canvas.right - (110 if last != best else 0))
     canvas.text(max(place, canvas.left + 150), 16, f"best: {best:,}", "end", "note")
     if last != best:
@@ -40,7 +40,7 @@ def draw_scores(score: dict[str, Any]) -> str:
     step = max(1, len(t) // N_STRIPS)
     width = (canvas.right - canvas.left) / max(1, len(t[::step]))
     for k in range(0, len(t), step):
-        values = "\n".join(f"{name}: {write_number(scores[k], 4)}" for name, scores in known.items())
+        values = "\n".join(f"{name}: {format_number(scores[k], 4)}" for name, scores in known.items())
         corner = canvas.x(t[k]) - width / 2, canvas.top
         canvas.box(corner, (width, canvas.bottom - canvas.top), "strip", f"iteration {t[k]:,}\n{values}")
     return canvas.svg()
@@ -56,12 +56,12 @@ def draw_history(history: dict[str, Any], what: str, n_all: int) -> str:
     canvas.add_axes("iteration", f"effective {noun}", choose_log_ticks(t[0], max(t[-1], 2)), choose_ticks(0, n_all))
     canvas.curve(t, values, "out-of-patch")
     for x, y in zip(t, values, strict=True):
-        canvas.dot(x, y, 3, "dot", f"iteration {x:,}\n{write_number(y)} of {n_all:,} {noun}")
+        canvas.dot(x, y, 3, "dot", f"iteration {x:,}\n{format_number(y)} of {n_all:,} {noun}")
     return canvas.svg()
 
 
 def draw_sparkline(path: list[float] | None) -> str:
-    """Draw how a number went, small."""
+    """Draw a small line without axes."""
     if not path or len(path) < 2:
         return ""
     high = max(path) or 1.0
@@ -70,9 +70,9 @@ def draw_sparkline(path: list[float] | None) -> str:
 
 
 def draw_difficulties(histogram: dict[str, Any]) -> str:
-    """Draw how many rows are how hard, and how many of them are suspect."""
+    """Draw a histogram of difficulties, with suspect rows in another colour."""
     counts, suspects = histogram["counts"], histogram["suspects"]
-    canvas = Canvas(HALF, (0, 1), (0, max(*counts, 1)), "how many rows are how hard", y_scale="sqrt", left=64)
+    canvas = Canvas(HALF, (0, 1), (0, max(*counts, 1)), "histogram of difficulties", y_scale="sqrt", left=64)
     ticks = choose_sqrt_ticks(max(*counts, 1))
     canvas.add_axes("difficulty", "rows", choose_ticks(0, 1), ticks)
     width = (canvas.right - canvas.left) / len(counts)
@@ -86,25 +86,25 @@ def draw_difficulties(histogram: dict[str, Any]) -> str:
 
 
 def draw_observations(points: dict[str, Any]) -> str:
-    """Draw how hard rows are and how often they are drawn."""
+    """Draw a scatter plot of difficulty and probability of rows."""
     ratios = sorted(ratio for ratio in points["ratio"] if ratio > 0)
-    # A few that are next to never drawn must not take the picture: they are put on its lower edge.
+    # The few rows that are hardly ever drawn would stretch the axis: they are put on its lower edge.
     low, high = min(ratios[len(ratios) // 50], 0.8) / 1.3, max(ratios[-1], 1.2) * 1.3
     canvas = Canvas(HALF, (0, 1), (low, high), "difficulty and probability of rows", y_scale="log", left=64)
-    canvas.add_axes("difficulty", "drawn, times the average", choose_ticks(0, 1), choose_log_ticks(low, high))
+    canvas.add_axes("difficulty", "drawn (1 = average row)", choose_ticks(0, 1), choose_log_ticks(low, high))
     canvas.line([(canvas.left, canvas.y(1)), (canvas.right, canvas.y(1))], "mark")
     names = ("difficulty", "ratio", "is_suspect", "row", "given", "suggested")
     for x, y, is_suspect, row, given, suggested in zip(*(points[name] for name in names), strict=True):
         kind, tail = ("dot suspect", "\nsuspect") if is_suspect else ("dot faint", "")
-        note = f"row {row}\ngiven {write_number(given, 4)}, out of patch {write_number(suggested, 4)}{tail}"
+        note = f"row {row}\ngiven {format_number(given, 4)}, predicted {format_number(suggested, 4)}{tail}"
         canvas.dot(x, max(y, low), 3.2 if is_suspect else 2.4, kind, note)
     return canvas.svg()
 
 
 def draw_calibration(calibration: dict[str, Any]) -> str:
-    """Draw how often stated probabilities come true."""
-    canvas = Canvas(SQUARE, (0, 1), (0, 1), "stated probabilities and how often they come true")
-    canvas.add_axes("stated probability", "share that came true", choose_ticks(0, 1), choose_ticks(0, 1))
+    """Draw observed shares over predicted probabilities."""
+    canvas = Canvas(SQUARE, (0, 1), (0, 1), "predicted probabilities and observed shares")
+    canvas.add_axes("predicted probability", "observed share", choose_ticks(0, 1), choose_ticks(0, 1))
     canvas.line([(canvas.x(0), canvas.y(0)), (canvas.x(1), canvas.y(1))], "mark")
     bins = calibration["bins"]
     canvas.curve([each["stated"] for each in bins], [each["seen"] for each in bins], "out-of-patch")
@@ -112,24 +112,24 @@ def draw_calibration(calibration: dict[str, Any]) -> str:
     for each in bins:
         x = canvas.x(each["stated"])
         canvas.line([(x, canvas.y(each["low"])), (x, canvas.y(each["high"]))], "whisker")
-        note = f"stated {each['stated']:.1%}, came true {each['seen']:.1%}\n{each['count']:,} rows"
+        note = f"predicted {each['stated']:.1%}, observed {each['seen']:.1%}\n{each['count']:,} rows"
         canvas.dot(each["stated"], each["seen"], 3.5 + 4 * (each["count"] / most) ** 0.5, "dot", note)
     return canvas.svg()
 
 
 def draw_confusion(confusion: dict[str, Any]) -> str:
-    """Draw how many rows of each class are taken for each."""
+    """Draw the confusion matrix."""
     names, matrix = confusion["names"], confusion["matrix"]
     n_classes, longest = len(names), max(map(len, names))
     left = 30 + 7 * min(longest, 16)
     side = min(110.0, (640 - left) / n_classes)
     size = int(left + n_classes * side + 4), int(n_classes * side + 66)
     canvas = Canvas(size, (0, 1), (0, 1), "given and predicted classes", left=left)
-    canvas.text(left + n_classes * side / 2, size[1] - 4, "predicted out of patch", "middle", "label")
+    canvas.text(left + n_classes * side / 2, size[1] - 4, "predicted (out-of-patch)", "middle", "label")
     canvas.text(4, 13, "given", "start", "label")
     has_numbers = side >= 34
-    # Mistakes are shaded beside the most frequent one, if that is not next to nothing; by square roots, so that rare
-    # ones show.
+    # Mistakes are shaded relative to the most frequent one, but at least to 5 %; by square roots, so that rare
+    # mistakes are visible.
     most = max(
         [0.05, *(count / max(1, sum(row)) for i, row in enumerate(matrix) for j, count in enumerate(row) if i != j)]
     )
@@ -154,36 +154,36 @@ def _shorten(name: str, length: int) -> str:
 
 
 def draw_predictions(residuals: dict[str, Any]) -> str:
-    """Draw given numbers over predicted ones, and the means of groups."""
+    """Draw given over predicted numbers, and the means of groups."""
     points, groups = residuals["points"], residuals["groups"]
     values = [*points["given"], *points["predicted"]]
     low, high = min(values), max(values)
     room = 0.03 * (high - low) or 0.5
     bounds = low - room, high + room
     canvas = Canvas(SQUARE, bounds, bounds, "given and predicted numbers", left=64)
-    canvas.add_axes("predicted out of patch", "given", choose_ticks(*bounds), choose_ticks(*bounds))
+    canvas.add_axes("predicted (out-of-patch)", "given", choose_ticks(*bounds), choose_ticks(*bounds))
     canvas.line([(canvas.x(low), canvas.y(low)), (canvas.x(high), canvas.y(high))], "mark")
     for given, predicted, row in zip(points["given"], points["predicted"], points["row"], strict=True):
-        note = f"row {row}\ngiven {write_number(given, 4)}, predicted {write_number(predicted, 4)}"
+        note = f"row {row}\ngiven {format_number(given, 4)}, predicted {format_number(predicted, 4)}"
         canvas.dot(predicted, given, 2.4, "dot faint", note)
     for each in groups:
         x, mean = canvas.x(each["predicted"]), each["given"]
         canvas.line([(x, canvas.y(mean - each["half"])), (x, canvas.y(mean + each["half"]))], "whisker")
-        means = f"predicted {write_number(each['predicted'])}, given {write_number(mean)}"
+        means = f"predicted {format_number(each['predicted'])}, given {format_number(mean)}"
         note = f"{each['count']:,} rows, on average\n{means}"
         canvas.dot(each["predicted"], mean, 5, "dot mean", note)
     return canvas.svg()
 
 
 def draw_residuals(residuals: dict[str, Any]) -> str:
-    """Draw how residuals are spread."""
+    """Draw a histogram of the residuals."""
     counts, edges = residuals["histogram"]["counts"], residuals["histogram"]["edges"]
     canvas = Canvas(SQUARE, (edges[0], edges[-1]), (0, max(counts)), "residuals", left=64)
     x_ticks = choose_ticks(edges[0], edges[-1])
     canvas.add_axes("given minus predicted", "rows", x_ticks, choose_ticks(0, max(counts)))
     for count, start, end in zip(counts, edges, edges[1:], strict=False):
         top = canvas.y(count)
-        note = f"{write_number(start)} to {write_number(end)}\n{count:,} rows"
+        note = f"{format_number(start)} to {format_number(end)}\n{count:,} rows"
         canvas.box(
             (canvas.x(start) + 0.5, top), (canvas.x(end) - canvas.x(start) - 1, canvas.bottom - top), "bar", note
         )

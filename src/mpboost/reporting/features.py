@@ -1,4 +1,4 @@
-"""Which features a model finds useful, and since when."""
+"""Summarise the features: their ranking by q, and how stable it is."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,21 +6,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.reporting.plain import draw_image, simplify, simplify_all
 from mpboost.reporting.table import ColumnFacts
 
-#: Features at the top whose company is watched over the run.
+#: Number of top features that are compared over the run.
 N_TOP = 10
-#: Parts of the run after which it is looked at.
+#: Parts of the run after which they are compared.
 PARTS = (0.25, 0.5, 0.75)
-#: Most points of a path, and images of q.
+#: Maximum numbers of points of a path, and of images of q.
 N_PATH, N_IMAGES = 24, 4
 
 
 def summarise_features(
-    model: Any, names: Sequence[str], facts: ColumnFacts, shape: tuple[int, int] | None, n_features: int
+    model: MinipatchBooster, names: Sequence[str], facts: ColumnFacts, shape: tuple[int, int] | None, n_features: int
 ) -> dict[str, Any]:
-    """Rank the features by q, and tell how steady the ranking is."""
+    """Rank the features by q, and measure how stable the ranking is."""
     q, importances = model.feature_probabilities_, model.feature_importances_
     ranked = rank(q)
     history = cut_history(model)
@@ -47,19 +48,19 @@ def summarise_features(
             for place, j in enumerate(ranked[:n_features])
         ],
         "agreement": _compare(q, importances),
-        "stability": None if history is None or paths is None else _watch(history["iterations"], paths),
+        "stability": None if history is None or paths is None else _measure_stability(history["iterations"], paths),
         "history": None if history is None else {name: history[name] for name in ("moments", "features", "rows")},
         "images": None if shape is None else _draw_images(model, history, shape),
     }
 
 
 def rank(values: NDArray[Any]) -> NDArray[np.intp]:
-    """Order places by their values, the largest first."""
+    """Return the indices that sort values, the largest first."""
     return np.argsort(-values, kind="stable")
 
 
-def cut_history(model: Any) -> dict[str, Any] | None:
-    """Take what the model remembers of its run up to the best iteration; None if it remembers nothing."""
+def cut_history(model: MinipatchBooster) -> dict[str, Any] | None:
+    """Read the history of a model, with q up to the best iteration; None if there is no history."""
     history = getattr(model, "history_", None)
     if history is None:
         return None
@@ -78,13 +79,13 @@ def cut_history(model: Any) -> dict[str, Any] | None:
 
 
 def _compare(a: NDArray[Any], b: NDArray[Any]) -> dict[str, int]:
-    """Count how many of the first features by one measure are among the first by another."""
+    """Count how many of the top features by one measure are also at the top by another."""
     n_top = min(N_TOP, max(1, len(a) // 2))
     return {"n_top": n_top, "n_shared": len(np.intersect1d(rank(a)[:n_top], rank(b)[:n_top]))}
 
 
-def _watch(iterations: NDArray[np.integer], paths: NDArray[Any]) -> list[dict[str, Any]]:
-    """Compare the first features at the end with those after parts of the run."""
+def _measure_stability(iterations: NDArray[np.integer], paths: NDArray[Any]) -> list[dict[str, Any]]:
+    """Compare the top features at the end with those at earlier stages of the run."""
     moments = [int(np.argmin(np.abs(iterations - part * iterations[-1]))) for part in PARTS]
     return [
         {"part": part, "iteration": int(iterations[moment]), **_compare(paths[moment], paths[-1])}
@@ -92,8 +93,10 @@ def _watch(iterations: NDArray[np.integer], paths: NDArray[Any]) -> list[dict[st
     ]
 
 
-def _draw_images(model: Any, history: dict[str, Any] | None, shape: tuple[int, int]) -> list[dict[str, Any]]:
-    """Draw q as images on one scale, of square roots, so that small probabilities show beside large ones."""
+def _draw_images(
+    model: MinipatchBooster, history: dict[str, Any] | None, shape: tuple[int, int]
+) -> list[dict[str, Any]]:
+    """Draw q as images on one square-root scale, so that small probabilities are visible beside large ones."""
     states = {int(model.best_iteration_): model.feature_probabilities_}
     if history is not None and history["q"] is not None:
         moments = np.unique(np.linspace(0, len(history["iterations"]) - 1, N_IMAGES).round().astype(int))

@@ -1,4 +1,4 @@
-"""Which rows are hard, and which labels are probably wrong."""
+"""Summarise the rows: which are hard, and which labels are probably wrong."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement, decode_targets
 from mpboost.inspection.label_issues import find_label_issues
 from mpboost.reporting.features import rank
@@ -14,21 +15,21 @@ from mpboost.reporting.plain import draw_image, simplify, simplify_all
 from mpboost.reporting.quality import pick_points
 from mpboost.reporting.table import TrainingTable
 
-#: Bins of difficulties, and features whose values are listed.
+#: Number of bins of difficulties; number of features whose values are listed.
 N_BINS, N_VALUES = 20, 5
 
 
 def summarise_observations(
-    model: Any,
+    model: MinipatchBooster,
     table: TrainingTable,
     names: Sequence[str],
     judgement: Judgement | None,
     shape: tuple[int, int] | None,
     n_observations: int,
 ) -> dict[str, Any]:
-    """List the hardest rows, the most suspect labels among them, and show where all rows are."""
+    """Summarise difficulties: the hardest rows, a histogram, and points of a scatter plot."""
     p = model.observation_probabilities_
-    ratios = p * np.count_nonzero(p)  # how many times as often as on average a row is drawn
+    ratios = p * np.count_nonzero(p)  # how often a row is drawn, relative to the average row
     suspects = np.empty(0, dtype=np.int64) if judgement is None else list_suspects(model)
     if judgement is None:
         hardest = rank(p)[:n_observations]
@@ -48,7 +49,7 @@ def summarise_observations(
 def select_hardest(
     difficulty: NDArray[np.float64], p: NDArray[np.float64], rows: NDArray[np.int64], n_rows: int
 ) -> NDArray[np.int64]:
-    """Select the hardest of some rows, of rows as hard the likeliest first.
+    """Select the hardest of some rows, hardest first; ties by probability.
 
     Examples
     --------
@@ -56,22 +57,22 @@ def select_hardest(
     >>> select_hardest(np.array([0.1, 0.9, 0.5, 0.9]), np.array([0.1, 0.2, 0.3, 0.4]), np.arange(4), 3)
     array([3, 1, 2])
     """
-    if len(rows) > n_rows:  # to sort a million takes long
+    if len(rows) > n_rows:  # sorting a million rows is slow
         least = np.partition(difficulty[rows], len(rows) - n_rows)[len(rows) - n_rows]
         rows = rows[difficulty[rows] >= least]
     return rows[np.lexsort((-p[rows], -difficulty[rows]))[:n_rows]]
 
 
-def list_suspects(model: Any) -> NDArray[np.int64]:
-    """List the rows whose labels are probably wrong, among those that the model judges."""
+def list_suspects(model: MinipatchBooster) -> NDArray[np.int64]:
+    """List the rows whose labels are probably wrong, among those with an out-of-patch prediction."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that only some rows are judged is among the advice
+        warnings.simplefilter("ignore", UserWarning)  # the report has its own note if only some rows are judged
         rows: NDArray[np.int64] = find_label_issues(model).row
     return rows
 
 
 def make_namer(table: TrainingTable) -> Callable[[int], str]:
-    """Make a function that names a row: by its number and, where it has one, its name."""
+    """Make a function that formats a row: its number and, if it has one, its name."""
 
     def name(row: int) -> str:
         named = table.name_rows(np.array([row]))
@@ -81,7 +82,7 @@ def make_namer(table: TrainingTable) -> Callable[[int], str]:
 
 
 def _list_rows(
-    model: Any,
+    model: MinipatchBooster,
     table: TrainingTable,
     judgement: Judgement | None,
     rows: NDArray[np.integer],
@@ -113,11 +114,11 @@ def _list_rows(
     ]
 
 
-def _name_targets(model: Any, targets: NDArray[Any]) -> list[Any]:
+def _name_targets(model: MinipatchBooster, targets: NDArray[Any]) -> list[Any]:
     return simplify_all(decode_targets(model, targets))
 
 
-def _count_difficulties(model: Any, judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:
+def _count_difficulties(model: MinipatchBooster, judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:
     counts = {"counts": judgement.rows, "suspects": suspects}
     return {
         name: np.histogram(model.observation_difficulty_[rows], N_BINS, (0.0, 1.0))[0].tolist()
@@ -126,7 +127,7 @@ def _count_difficulties(model: Any, judgement: Judgement, suspects: NDArray[np.i
 
 
 def _place_points(
-    model: Any,
+    model: MinipatchBooster,
     judgement: Judgement,
     suspects: NDArray[np.int64],
     ratios: NDArray[np.float64],

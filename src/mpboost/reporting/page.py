@@ -1,4 +1,4 @@
-"""The report: what people ask for, and what they get."""
+"""The function ``report`` and the object that it returns."""
 
 import html
 import json
@@ -39,32 +39,32 @@ def report(
     n_observations: int = 25,
     fit_seconds: float | None = None,
 ) -> "Report":
-    """Report on a fitted model: how good it is, what it learned, which rows are hard, and what to do about it.
+    """Make a report on a fitted model: how good it is, what it learned, which rows are hard, and what to do.
 
-    Nothing is trained, and all that is said of the model's quality comes from learners that never saw the rows that
-    they judge. A million rows take a few seconds: of points in pictures there is a sample, and the hardest.
+    Nothing is trained. All measures of quality are out-of-patch: each row is judged only by learners that were not
+    trained on it. A million rows take a few seconds; scatter plots show a sample that includes the hardest rows.
 
     Parameters
     ----------
     model : estimator of mpboost
-        A fitted model, or one from a file.
+        A fitted or loaded model.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        The table that it was trained on. Data frames give the names of columns and, if they have any, of rows.
+        The table that it was trained on. The index of a data frame, if any, gives the names of rows.
     y : array-like of shape (n_samples,)
         The labels, or numbers, that it was trained on.
     title : str, default=None
-        What stands on top; None for the kind of model.
+        Title of the report; None for the class of the model.
     image_shape : (int, int), default=None
-        Rows and columns of pixels, if each feature is a pixel: shows rows, and q, as images.
+        Rows and columns of pixels, if each feature is a pixel: rows and q are shown as images.
     n_features, n_observations : int, default=20, 25
-        How many of the likeliest features, and of the hardest rows, are listed.
+        How many of the most probable features, and of the hardest rows, to list.
     fit_seconds : float, default=None
-        How long the fit took, if it is to be shown; models do not know.
+        Duration of the fit, to be shown in the report; models do not record it.
 
     Returns
     -------
     report : Report
-        Shows itself in a notebook; ``save`` writes a page, ``dict`` gives all that is on it.
+        Displays itself in a notebook; ``save`` writes an HTML file, ``dict`` returns all of its content.
 
     Examples
     --------
@@ -89,12 +89,12 @@ def report(
 
 
 class Report:
-    """What ``report`` gives: a summary of a model, as a page and as a dict.
+    """A report on a model, as returned by ``report``: an HTML page, and its content as a dict.
 
     Parameters
     ----------
     summary : dict
-        What is shown; made of strings, numbers, lists and dicts.
+        Content of the report: strings, numbers, lists and dicts.
     """
 
     def __init__(self, summary: dict[str, Any]):
@@ -106,42 +106,42 @@ class Report:
         return f"Report({self._summary['title']!r}, {known})"
 
     def dict(self) -> dict[str, Any]:
-        """Give all that the page shows, as what JSON knows.
+        """Return the content of the report, in types that JSON has.
 
         Returns
         -------
         summary : dict
-            A copy.
+            A copy of the content.
         """
         copy: dict[str, Any] = json.loads(json.dumps(self._summary, allow_nan=False))
         return copy
 
     def html(self) -> str:
-        """Give the page: one text that needs nothing else, with or without JavaScript.
+        """Return the report as one HTML page that loads nothing else and also works without JavaScript.
 
         Returns
         -------
         page : str
-            HTML.
+            The HTML.
         """
         return render(self._summary)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the page to a file: all of it or, if that fails, nothing.
+        """Write the report to an HTML file; if that fails, no partial file is left.
 
         Parameters
         ----------
         path : str or path
-            Where to.
+            The file.
         force : bool, default=False
-            Whether a file that is there already may be replaced; if not, there is a FileExistsError.
+            Whether to replace an existing file; otherwise FileExistsError is raised.
         """
         page = self.html().encode()
         with write_whole(path, force=force) as temporary:
             temporary.write_bytes(page)
 
     def _repr_html_(self) -> str:
-        # A page of its own, for its styles must not touch the notebook's; scripts may run in it, but not reach out.
+        # In an iframe, so that its styles do not change the notebook; its scripts cannot reach the notebook.
         page = html.escape(self.html(), quote=True)
         style = "width:100%;height:720px;border:1px solid rgba(128,128,128,.35);border-radius:8px"
         return f'<iframe sandbox="allow-scripts" style="{style}" title="Report" srcdoc="{page}"></iframe>'

@@ -1,4 +1,4 @@
-"""Values of any kind as what JSON knows, and pictures as text."""
+"""Convert values to types that JSON has, and images to text."""
 
 import base64
 import math
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: The most characters of a text that are kept.
+#: Longer texts are cut to this length.
 MAX_LENGTH = 60
-#: Dark to bright, in steps that are as far apart for any colour vision: cividis, by a few of its colours.
+#: From dark to bright, readable for any colour vision: a few colours of matplotlib's cividis.
 PALETTE = np.array([(0, 34, 78), (53, 69, 108), (102, 105, 112), (148, 142, 119), (200, 184, 102), (254, 232, 56)])
 
 
 def simplify(value: Any) -> Any:
-    """Make of a value a number, a bool, a text that is not too long, or None where it is missing.
+    """Convert a value to a number, a bool, a short text, or None if it is missing.
 
     Examples
     --------
@@ -29,16 +29,16 @@ def simplify(value: Any) -> Any:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, bool | int):
-        return value if abs(value) < 1 << 53 else str(value)  # beyond, readers of JSON round
+        return value if abs(value) < 1 << 53 else str(value)  # readers of JSON round larger numbers
     if isinstance(value, float):
         return value if math.isfinite(value) else None if math.isnan(value) else str(value)
-    # A text may hold half a character (a lone surrogate), which no file can.
+    # A text may contain half a character (a lone surrogate), which cannot be written to a file.
     text = str(value).encode("utf-8", "replace").decode()
     return text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…"
 
 
 def simplify_all(values: Any, digits: int | None = None) -> list[Any]:
-    """Simplify each of several values, numbers to so many significant digits.
+    """Simplify each value, and round floats to so many significant digits.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def simplify_all(values: Any, digits: int | None = None) -> list[Any]:
 
 
 def draw_image(values: NDArray[np.float64], *, coloured: bool = False) -> str:
-    """Draw numbers between 0 and 1 as an image, a pixel for each: the address of a PNG that holds all of it.
+    """Draw numbers between 0 and 1 as the pixels of an image; return a PNG as a data URL.
 
     Examples
     --------
@@ -68,7 +68,9 @@ def draw_image(values: NDArray[np.float64], *, coloured: bool = False) -> str:
     else:
         pixels = 255.0 * values[:, :, None]
     height, width, n_channels = pixels.shape
-    lines = np.pad(np.rint(pixels).astype(np.uint8).reshape(height, -1), ((0, 0), (1, 0)))  # each with its filter, none
+    lines = np.pad(
+        np.rint(pixels).astype(np.uint8).reshape(height, -1), ((0, 0), (1, 0))
+    )  # the first byte of a line is its filter: none
     header = struct.pack(">IIBBBBB", width, height, 8, 2 if n_channels == 3 else 0, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b""))
     data = b"\x89PNG\r\n\x1a\n" + b"".join(

@@ -1,28 +1,29 @@
-"""Where honest predictions are wrong: probabilities, confusions of classes, residuals of numbers."""
+"""Summarise out-of-patch predictions: calibration, confusion matrix, residuals."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement, compute_probabilities
 from mpboost.inspection.probability_bins import bin_probabilities
 from mpboost.reporting.plain import simplify, simplify_all
 
-#: Probabilities that are looked at, at most: calibration needs no more.
+#: Calibration is measured on at most so many probabilities: more would change nothing.
 MAX_PROBABILITIES = 2_000_000
-#: Bins of probabilities, of predictions, and of residuals.
+#: Numbers of bins of probabilities, of predictions, and of residuals.
 N_BINS, N_GROUPS, N_RESIDUALS = 10, 10, 31
-#: Classes whose confusions are shown as a matrix, and pairs of classes that are listed.
+#: With more classes there is no confusion matrix; number of confused pairs to list.
 MAX_CLASSES, N_PAIRS = 40, 12
-#: Points of a scatter plot, of which so many are the worst.
+#: Number of points of a scatter plot, and how many of them are the worst ones.
 N_POINTS, N_WORST = 900, 60
 
 
-def summarise_calibration(model: Any, judgement: Judgement) -> dict[str, Any]:
-    """Compare probabilities with how often they come true.
+def summarise_calibration(model: MinipatchBooster, judgement: Judgement) -> dict[str, Any]:
+    """Compare predicted probabilities with observed shares.
 
-    Of two classes these are the probabilities of the second one, of more those of the class that wins.
+    With two classes these are probabilities of the second class, with more those of the predicted class.
     """
     places, probabilities = compute_probabilities(model, judgement, MAX_PROBABILITIES)
     given, predicted, rows = judgement.given[places], judgement.predicted[places], np.arange(len(places))
@@ -50,8 +51,8 @@ def summarise_calibration(model: Any, judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def summarise_confusion(model: Any, judgement: Judgement) -> dict[str, Any]:
-    """Count which classes are taken for which."""
+def summarise_confusion(model: MinipatchBooster, judgement: Judgement) -> dict[str, Any]:
+    """Count which classes are predicted for which."""
     n_classes = len(model.classes_)
     names = [str(simplify(name)) for name in model.classes_]
     totals, calls, hits = (
@@ -95,7 +96,7 @@ def summarise_confusion(model: Any, judgement: Judgement) -> dict[str, Any]:
 
 
 def summarise_residuals(judgement: Judgement, names: Any) -> dict[str, Any]:
-    """Describe residuals: how they are spread, and where predictions are too high or too low."""
+    """Summarise residuals: their distribution, and where predictions are too high or too low."""
     given, predicted = judgement.given, judgement.predicted
     errors = given - predicted
     quantiles = np.quantile(errors, (0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995))
@@ -117,7 +118,7 @@ def summarise_residuals(judgement: Judgement, names: Any) -> dict[str, Any]:
 
 
 def _group(given: NDArray[np.float64], predicted: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Compare the means of what is given and predicted, in groups of as many rows in the order of predictions."""
+    """Compare mean targets and mean predictions in groups of equal size, ordered by prediction."""
     groups = [part for part in np.array_split(np.argsort(predicted, kind="stable"), N_GROUPS) if len(part)]
     return [
         {
@@ -131,7 +132,7 @@ def _group(given: NDArray[np.float64], predicted: NDArray[np.float64]) -> list[d
 
 
 def pick_points(sizes: NDArray[np.float64], n_points: int = N_POINTS, n_worst: int = N_WORST) -> NDArray[np.int64]:
-    """Pick a sample for a scatter plot: some of all, and always those of the largest size.
+    """Draw a sample for a scatter plot that includes the points of the largest size.
 
     Examples
     --------

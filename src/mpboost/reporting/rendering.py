@@ -1,4 +1,4 @@
-"""From a summary to a page."""
+"""Render a summary as an HTML page."""
 
 import base64
 import hashlib
@@ -7,14 +7,14 @@ from importlib.resources import files
 from typing import Any
 
 from mpboost.reporting import charts
-from mpboost.reporting.canvas import MISSING, write_number
+from mpboost.reporting.canvas import MISSING, format_number
 
 
 def render(summary: dict[str, Any]) -> str:
-    """Make a page of a summary: one text, with its styles, its script and its pictures in it."""
+    """Render a summary as one HTML page that includes its styles, script and charts."""
     styles, script = read_part("style.css"), read_part("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    # The browser runs this script and no other, whatever may have slipped into the page, and fetches nothing.
+    # The browser runs only this script, whatever the data may have put into the page, and loads nothing.
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     page: str = (
         make_environment().get_template("report.html").render(summary, styles=styles, script=script, policy=policy)
@@ -23,13 +23,13 @@ def render(summary: dict[str, Any]) -> str:
 
 
 def read_part(name: str) -> str:
-    """Read a file that pages are made of."""
+    """Read a template, style sheet or script."""
     return files("mpboost.reporting").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 @cache
 def make_environment() -> Any:
-    """Make jinja2 ready: all that is put into a page is escaped, but for pictures, which escape what they write."""
+    """Set up jinja2: all values are escaped, except charts, which escape their own texts."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
         from markupsafe import Markup
@@ -42,19 +42,19 @@ def make_environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": write_number, "percent": write_percent}
+    environment.filters |= {"number": format_number, "percent": format_percent}
     for name, draw in vars(charts).items():
         if name.startswith("draw_"):
             environment.globals[name] = lambda *args, draw=draw: Markup(draw(*args))
     return environment
 
 
-def write_percent(share: float | None, digits: int = 1) -> str:
-    """Write a share in percent.
+def format_percent(share: float | None, digits: int = 1) -> str:
+    """Format a share as a percentage.
 
     Examples
     --------
-    >>> write_percent(0.1234).split(), write_percent(None)
+    >>> format_percent(0.1234).split(), format_percent(None)
     (['12.3', '%'], '–')
     """
     return MISSING if share is None else f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"

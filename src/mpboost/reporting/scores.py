@@ -1,20 +1,21 @@
-"""How good a model is: its scores over the iterations, and what its honest predictions are worth."""
+"""Summarise scores: over the iterations, and of the out-of-patch predictions."""
 
 from typing import Any
 
 import numpy as np
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement
 from mpboost.inspection.probability_bins import Z, estimate_share_interval
 from mpboost.inspection.stages import name_score, read_scores
 from mpboost.reporting.plain import simplify, simplify_all
 
-#: Points of a curve.
+#: Maximum number of points of a curve.
 N_POINTS = 240
 
 
-def summarise_scores(model: Any, judgement: Judgement | None) -> dict[str, Any]:
-    """Summarise the scores of a model and where its training stopped."""
+def summarise_scores(model: MinipatchBooster, judgement: Judgement | None) -> dict[str, Any]:
+    """Summarise the scores of a model, and where its training stopped."""
     is_classifier = hasattr(model, "classes_")
     rating: tuple[Any, Any, list[Any]] = None, None, []
     if judgement is not None:
@@ -33,18 +34,18 @@ def summarise_scores(model: Any, judgement: Judgement | None) -> dict[str, Any]:
     }
 
 
-def _rate_classes(model: Any, judgement: Judgement) -> tuple[float, list[float], list[dict[str, Any]]]:
+def _rate_classes(model: MinipatchBooster, judgement: Judgement) -> tuple[float, list[float], list[dict[str, Any]]]:
     n_classes, n_judged = len(model.classes_), len(judgement.rows)
     totals = np.bincount(judgement.given, minlength=n_classes)
     hits = np.bincount(judgement.given[judgement.is_right], minlength=n_classes)
     is_there = totals > 0
-    # Around the model's own score, in which rows may have weights.
+    # Around the model's own score, which takes weights of rows into account.
     interval = estimate_share_interval(model.oop_score_ * n_judged, n_judged)
     balanced = float(np.mean(hits[is_there] / totals[is_there]))
     baseline = float(totals.max() / n_judged)
     metrics = [
-        _name_metric("balanced accuracy", balanced, "the mean over classes of the share that is right"),
-        _name_metric("always the largest class", baseline, "what a model would have that learned nothing"),
+        _name_metric("balanced accuracy", balanced, "mean over the classes of the share of correct rows"),
+        _name_metric("always the largest class", baseline, "accuracy of a model that learned nothing"),
     ]
     return baseline, simplify_all(interval), metrics
 
@@ -54,13 +55,13 @@ def _rate_numbers(judgement: Judgement) -> tuple[float, list[float], list[dict[s
     squares, spreads = errors**2, (judgement.given - judgement.given.mean()) ** 2
     variance = spreads.mean() or 1.0
     r2 = 1.0 - squares.mean() / variance
-    # The error of a ratio of means, to first order.
+    # First-order standard error of a ratio of means.
     half = Z * np.std(squares - (1.0 - r2) * spreads) / variance / np.sqrt(len(errors))
     metrics = [
-        _name_metric("RMSE", np.sqrt(squares.mean()), "root of the mean squared error, in the units of the target"),
-        _name_metric("mean absolute error", np.abs(errors).mean(), "in the units of the target"),
-        _name_metric("median absolute error", np.median(np.abs(errors)), "half of the rows are nearer than that"),
-        _name_metric("RMSE of the mean", np.sqrt(spreads.mean()), "what a model would have that learned nothing"),
+        _name_metric("RMSE", np.sqrt(squares.mean()), "root mean squared error, in units of the target"),
+        _name_metric("mean absolute error", np.abs(errors).mean(), "in units of the target"),
+        _name_metric("median absolute error", np.median(np.abs(errors)), "half of the rows have a smaller error"),
+        _name_metric("RMSE of the mean", np.sqrt(spreads.mean()), "RMSE of a model that learned nothing"),
     ]
     return 0.0, simplify_all((r2 - half, min(r2 + half, 1.0))), metrics
 
@@ -69,8 +70,8 @@ def _name_metric(name: str, value: Any, meaning: str) -> dict[str, Any]:
     return {"name": name, "value": simplify(value), "meaning": meaning}
 
 
-def _thin_curves(model: Any) -> dict[str, Any]:
-    """Take a few points of each curve, the best iteration and the last one among them."""
+def _thin_curves(model: MinipatchBooster) -> dict[str, Any]:
+    """Reduce each curve to a few points, including the best and the last iteration."""
     n_iter, best = model.n_iter_, model.best_iteration_
     places = np.unique([*np.linspace(0, n_iter - 1, N_POINTS).round().astype(int), best - 1, n_iter - 1])
     return {

@@ -1,4 +1,4 @@
-"""How a model was made: its parameters, the versions of what it runs on, and how long things take."""
+"""Summarise parameters, versions and timings."""
 
 import inspect
 import platform
@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.reporting.plain import simplify
 
-#: What a parameter that is left to us came to.
+#: Attributes with the values that were chosen for parameters such as "auto".
 OUTCOMES = {"max_samples": "max_samples_", "max_features": "max_features_", "learning_rate": "learning_rate_",
             "n_models": "n_models_"}  # fmt: skip
 
 
-def list_parameters(model: Any) -> list[dict[str, Any]]:
-    """List the parameters in the order of their documentation; those that are not the default are marked."""
+def list_parameters(model: MinipatchBooster) -> list[dict[str, Any]]:
+    """List the parameters in the order of the signature, and mark those that differ from their defaults."""
     defaults = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
     return [
         {
@@ -31,18 +32,18 @@ def list_parameters(model: Any) -> list[dict[str, Any]]:
 
 
 def _write(value: Any) -> str:
-    """Write a value as in code, shortened."""
+    """Format a value as in code, shortened."""
     return str(simplify(repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)))
 
 
 def list_versions() -> dict[str, str]:
-    """List the versions of what the report is made with."""
+    """List the versions of mpboost, its dependencies, and Python."""
     packages = {name: version(name) for name in ("mpboost", "scikit-learn", "numpy", "scipy")}
     return packages | {"Python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
 
 
-def time_prediction(model: Any, X: Any, n_rows: int = 1000) -> dict[str, Any]:
-    """Measure how long the prediction of the first rows takes."""
+def time_prediction(model: MinipatchBooster, X: Any, n_rows: int = 1000) -> dict[str, Any]:
+    """Measure the time to predict the first rows."""
     rows = X[:n_rows] if hasattr(X, "shape") else np.asarray(X)[:n_rows]
     start = time.perf_counter()
     model.predict(rows)

@@ -1,4 +1,4 @@
-"""All that a report shows, as a dict of what JSON knows."""
+"""Collect the content of a report as a dict, in types that JSON has."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.judgement import decode_targets, judge
 from mpboost.reporting.advice import advise
@@ -18,12 +19,12 @@ from mpboost.reporting.scores import summarise_scores
 from mpboost.reporting.settings import list_parameters, list_versions, time_prediction
 from mpboost.reporting.table import ColumnFacts, TrainingTable
 
-#: Classes that are listed.
+#: Maximum number of classes to list.
 N_CLASSES = 40
 
 
 def summarise(
-    model: Any,
+    model: MinipatchBooster,
     X: Any,
     y: Any,
     *,
@@ -32,7 +33,7 @@ def summarise(
     n_features: int,
     n_observations: int,
 ) -> dict[str, Any]:
-    """Summarise a model and the data that it was trained on."""
+    """Summarise a model and its training data."""
     check_model(model)
     table = TrainingTable(X)
     _check_data(model, table, y)
@@ -58,10 +59,10 @@ def summarise(
     return summary
 
 
-def _check_data(model: Any, table: TrainingTable, y: Any) -> None:
-    """Refuse data that the model was not trained on, as far as it can tell."""
+def _check_data(model: MinipatchBooster, table: TrainingTable, y: Any) -> None:
+    """Raise an error if X and y are not the data that the model was trained on, as far as can be checked."""
     n_rows = len(model.observation_probabilities_)
-    advice = "pass the table and the target that it was trained on"
+    advice = "pass the X and y that it was trained on"
     if table.n_features != model.n_features_in_:
         raise ValueError(f"X has {table.n_features} features, but the model has {model.n_features_in_}: {advice}.")
     targets = _read_targets(y)
@@ -73,8 +74,8 @@ def _check_data(model: Any, table: TrainingTable, y: Any) -> None:
     if differs.any():
         row = int(np.flatnonzero(np.broadcast_to(differs, n_rows))[0])
         raise ValueError(
-            f"y is not what the model was trained on: row {row} has {simplify(targets[row])!r}, and the model knows "
-            f"{simplify(known[row])!r}; {advice}, in the same order."
+            f"y is not what the model was trained on: row {row} is {simplify(targets[row])!r}, but was "
+            f"{simplify(known[row])!r} in training; {advice}, in the same order."
         )
 
 
@@ -86,7 +87,7 @@ def _read_targets(y: Any) -> NDArray[Any]:
     return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _name_features(model: Any, shape: tuple[int, int] | None) -> list[str]:
+def _name_features(model: MinipatchBooster, shape: tuple[int, int] | None) -> list[str]:
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         return [str(simplify(name)) for name in names]
@@ -95,7 +96,7 @@ def _name_features(model: Any, shape: tuple[int, int] | None) -> list[str]:
     return [f"feature {j}" for j in range(model.n_features_in_)]
 
 
-def _describe_model(model: Any) -> dict[str, Any]:
+def _describe_model(model: MinipatchBooster) -> dict[str, Any]:
     n_classes = len(getattr(model, "classes_", ()))
     return {
         "class": type(model).__name__,
@@ -108,7 +109,7 @@ def _describe_model(model: Any) -> dict[str, Any]:
     }
 
 
-def _describe_data(model: Any, facts: ColumnFacts) -> dict[str, Any]:
+def _describe_data(model: MinipatchBooster, facts: ColumnFacts) -> dict[str, Any]:
     is_present = model.observation_probabilities_ > 0
     n_rows, n_features = len(is_present), model.n_features_in_
     data: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The training table as a report needs it: names, what columns hold, and the values of a few rows."""
+"""Read the training table for a report: names of rows, facts about columns, values of a few rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,22 +11,22 @@ from scipy import sparse
 from mpboost.data.sources import refuse_lazy
 from mpboost.reporting.plain import simplify
 
-#: Cells of an array that are looked at together: bounds the memory.
+#: Cells of an array that are read at once: limits the memory.
 BATCH_CELLS = 1 << 22
-#: Rows that are looked at first.
+#: Rows that are checked first.
 N_HEAD = 1000
 
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """What columns hold.
+    """Facts about the columns of a table.
 
     Attributes
     ----------
     n_missing : int64 array of shape (n_features,)
-        Missing values.
+        Number of missing values.
     is_constant : bool array of shape (n_features,)
-        Which columns have one value in all rows, or none.
+        Whether all rows have the same value, or none has one.
     """
 
     n_missing: NDArray[np.int64]
@@ -34,12 +34,12 @@ class ColumnFacts:
 
 
 class TrainingTable:
-    """A table of any kind.
+    """A training table: an array, a data frame or a sparse matrix.
 
     Parameters
     ----------
     X : array-like, data frame or sparse matrix
-        What the model was trained on.
+        The table.
     """
 
     def __init__(self, X: Any):
@@ -55,7 +55,7 @@ class TrainingTable:
                 X.filled(np.nan) if isinstance(X, np.ma.MaskedArray) and X.dtype.kind == "f" else np.asarray(X)
             )
         if len(self._table.shape) != 2:
-            raise ValueError(f"X must be a table of two dimensions, not {len(self._table.shape)}.")
+            raise ValueError(f"X must have two dimensions, not {len(self._table.shape)}.")
         self.n_rows, self.n_features = self._table.shape
 
     @property
@@ -63,14 +63,14 @@ class TrainingTable:
         return isinstance(self._table, nw.DataFrame)
 
     def name_rows(self, rows: NDArray[np.integer]) -> list[str] | None:
-        """Name rows as the frame does; None where it only counts them."""
+        """Look up the names of rows in the index of the data frame; None if it has none or only counts rows."""
         index = getattr(self._table.to_native(), "index", None) if self._is_frame else None
         if index is None or type(index).__name__ == "RangeIndex" or not hasattr(index, "take"):
             return None
         return [str(simplify(name)) for name in index.take(rows).tolist()]
 
     def read(self, rows: NDArray[np.integer], feature: int) -> list[Any]:
-        """Read what some rows hold in a column."""
+        """Read the values of some rows in a column."""
         if self._is_frame:
             values = self._table[:, feature][rows.tolist()].to_list()
         elif sparse.issparse(self._table):
@@ -80,43 +80,43 @@ class TrainingTable:
         return [simplify(value) for value in values]
 
     def read_images(self, rows: NDArray[np.integer], shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Read rows as images, whose values are between 0 and 1."""
+        """Read rows as images, scaled to values between 0 and 1."""
         chosen = self._table[rows.tolist()].to_numpy() if self._is_frame else self._table[rows]
         pixels = np.asarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=np.float64)
         low, high = (np.nanmin(pixels), np.nanmax(pixels)) if np.isfinite(pixels).any() else (0.0, 1.0)
         return ((pixels - low) / ((high - low) or 1.0)).reshape(-1, *shape)
 
     def collect_facts(self) -> ColumnFacts:
-        """Count missing values, and tell which columns are constant."""
+        """Count the missing values, and check which columns are constant."""
         if self._is_frame:
-            facts = [_look_at(column) for column in self._table.iter_columns()]
+            facts = [_examine_series(column) for column in self._table.iter_columns()]
         elif sparse.issparse(self._table):
-            return _look_at_sparse(self._table)
+            return _examine_sparse(self._table)
         elif self._table.dtype.kind in "biuf":
-            return _look_at_numbers(self._table)
+            return _examine_numbers(self._table)
         else:
-            facts = [_look_at_objects(column) for column in self._table.T]
+            facts = [_examine_objects(column) for column in self._table.T]
         n_missing, is_constant = zip(*facts, strict=True)
         return ColumnFacts(np.array(n_missing, dtype=np.int64), np.array(is_constant, dtype=bool))
 
 
-def _look_at(column: Any) -> tuple[int, bool]:
+def _examine_series(column: Any) -> tuple[int, bool]:
     n_missing = int(column.null_count())
     if column.dtype.is_float():
         n_missing = int(np.isnan(column.to_numpy().astype(np.float64)).sum())
     try:
-        # A look at the first rows settles it for most columns, and counting all values takes long.
+        # The first rows show for most columns that they are not constant; counting all values is slow.
         return n_missing, all(int(part.n_unique()) == 1 for part in (column.head(N_HEAD), column))
-    except TypeError:  # lists, say
+    except TypeError:  # for example lists
         return n_missing, False
 
 
-def _look_at_objects(column: NDArray[Any]) -> tuple[int, bool]:
+def _examine_objects(column: NDArray[Any]) -> tuple[int, bool]:
     simple = [simplify(value) for value in column.tolist()]
     return sum(value is None for value in simple), len({str(value) for value in simple}) == 1
 
 
-def _look_at_numbers(array: NDArray[Any]) -> ColumnFacts:
+def _examine_numbers(array: NDArray[Any]) -> ColumnFacts:
     n_features = array.shape[1]
     n_missing = np.zeros(n_features, dtype=np.int64)
     low, high = array[0].copy(), array[0].copy()
@@ -130,10 +130,9 @@ def _look_at_numbers(array: NDArray[Any]) -> ColumnFacts:
     return ColumnFacts(n_missing, is_all_missing | ((n_missing == 0) & (low == high)))
 
 
-def _look_at_sparse(matrix: Any) -> ColumnFacts:
+def _examine_sparse(matrix: Any) -> ColumnFacts:
     columns = matrix.tocsc()
     n_rows, n_features = columns.shape
-    # Sums over the stored entries of each column; where there are none, they would take those of the next.
     n_stored = np.diff(columns.indptr)
     facts = ColumnFacts(np.zeros(n_features, dtype=np.int64), n_stored == 0)
     for feature in np.flatnonzero(n_stored):

@@ -1,1 +1,1 @@
-"""The two learned distributions, p over observations and q over features, and draws from them."""
+"""Draws minipatches from the two learned distributions: p over observations and q over features."""

@@ -1,4 +1,4 @@
-"""What the loop asks of p, and what a draw gives."""
+"""The interface of samplers of rows, and the result of a draw."""
 
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -11,14 +11,14 @@ Question = TypeVar("Question", contravariant=True)
 
 
 class Draw(NamedTuple):
-    """Rows of a minipatch, and rows to judge what is learned from them; both ascending, none in both.
+    """The rows of a minipatch, and other rows that importances are measured on; both are sorted.
 
     Attributes
     ----------
     rows, unseen : int64 arrays
-        The minipatch, and the rows that judge.
+        The minipatch, and the rows to measure on. No row is in both.
     weights : float64 array or None
-        What each row of the minipatch weighs in training; None where all weigh the same.
+        Weight of each row of the minipatch in training; None if all are the same.
     """
 
     rows: Positions
@@ -27,24 +27,24 @@ class Draw(NamedTuple):
 
 
 class RowSampler(Protocol[Question]):
-    """What the loop asks of p.
+    """Draws the rows of minipatches, as the loop needs them.
 
     Attributes
     ----------
     n_drawn : int
-        Rows in a minipatch.
+        Number of rows in a minipatch.
     """
 
     @property
     def n_drawn(self) -> int:
-        """Rows in a minipatch."""
+        """Number of rows in a minipatch."""
 
     def sample(self, iteration: int, question: Question, threads: _native.Threads) -> Draw:
-        """Draw the rows of a minipatch, given what is asked about all rows."""
+        """Draw the rows of a minipatch, given the question of the task."""
 
 
 def probabilities_from_logs(log_weights: Floats) -> Floats:
-    """Normalise weights that are given by their logarithms.
+    """Compute probabilities from the logarithms of weights.
 
     Examples
     --------

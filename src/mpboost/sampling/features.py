@@ -1,4 +1,4 @@
-"""The distribution q over features: draws from it, and how it learns from importances."""
+"""Draws features from q, and updates q by their importances."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,23 +7,23 @@ from mpboost import _native
 
 
 class FeatureSampler:
-    """Draws the columns of minipatches from q, mixed with a share of the uniform distribution, and updates q.
+    """Draws the features of minipatches from q, mixed with a share of the uniform distribution, and updates q.
 
     Parameters
     ----------
     n_features, n_drawn : int
-        Features in all and in a minipatch.
+        Number of features in all and in a minipatch.
     momentum : float
         How far q moves towards the importances of a learner.
     exploration : float
-        Share of the uniform distribution in the draw.
+        Share of the uniform distribution in draws.
     adaptive : bool
-        Whether q is updated at all.
+        Whether q is updated.
     seed : int
-        Together with the iteration, determines the draw.
+        Determines the draw, together with the iteration.
     remembers : bool, default=False
-        Whether q moves towards the mean of all importances that features had so far instead of the last ones. That is
-        for importances that are measured, and may be negative: those of a useless feature cancel out.
+        Whether q moves towards the mean of all importances of a feature so far instead of the last one. This is for
+        importances that are measured on unseen rows and may be negative: those of a useless feature cancel out.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class FeatureSampler:
         self._counts = np.zeros(n_features, dtype=np.int64)
 
     def sample(self, iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
-        """Draw columns without replacement, in ascending order."""
+        """Draw features without replacement, in ascending order."""
         return _native.race(self._log_weights, self.n_drawn, self._seed, iteration, _native.Purpose.FEATURES, threads)
 
     def update(self, features: NDArray[np.int64], importances: NDArray[np.float64]) -> None:
-        """Move q inside the minipatch towards the importances, which sum to 1, and keep its mass there.
+        """Move q of the features of a minipatch towards their importances; the sum of q over them stays the same.
 
-        Importances that are all zero leave q alone: the learner had nothing to say.
+        Importances that are all zero do not change q.
         """
         if not self._adaptive or not importances.any():
             return
@@ -71,7 +71,7 @@ class FeatureSampler:
 
 
 def to_shares(importances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cut importances at 0 and scale them so that they sum to 1, if any is left.
+    """Set negative importances to 0, and scale the others so that they sum to 1, if there are any.
 
     Examples
     --------
@@ -85,6 +85,6 @@ def to_shares(importances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def balance(credits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale credits, some of which may be negative, so that each learner has as much to say."""
+    """Scale credits, which may be negative, so that their absolute values sum to 1: all learners count the same."""
     total = np.abs(credits).sum()
     return credits / total if total > 0 else credits

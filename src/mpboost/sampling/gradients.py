@@ -6,16 +6,16 @@ from mpboost.sampling.questions import Slopes
 
 
 class GradientSampler:
-    """Draws the rows of minipatches by the size of their gradients, and weighs them so that sums stay unbiased.
+    """Draws the rows of minipatches by the size of their gradients, with weights that keep sums unbiased.
 
     Parameters
     ----------
     n_drawn : int
-        Draws for a minipatch; rows that are drawn twice weigh more.
+        Number of draws for a minipatch; a row that is drawn twice gets a larger weight.
     exploration : float
-        Share of the uniform distribution among the draws.
+        Share of the uniform distribution in draws.
     seed : int
-        Together with the iteration, determines the draw.
+        Determines the draw, together with the iteration.
     """
 
     def __init__(self, n_drawn: int, exploration: float, seed: int):
@@ -24,7 +24,7 @@ class GradientSampler:
         self._seed = seed
 
     def sample(self, iteration: int, question: Slopes, threads: _native.Threads) -> Draw:
-        """Draw rows for the model whose turn it is; they weigh what they stand for."""
+        """Draw rows for the model whose turn it is, with weights."""
         rows, weights = _native.draw_by_gradient(
             question.gradients,
             question.hessians,

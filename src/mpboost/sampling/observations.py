@@ -1,4 +1,4 @@
-"""Draws rows from p where it is known by the logarithms of its weights: the exponential race."""
+"""Draws rows from p, given the logarithms of its weights, by the exponential race."""
 
 from bisect import bisect_left
 from typing import NamedTuple
@@ -10,12 +10,12 @@ from mpboost._arrays import Floats, Mask, Positions
 from mpboost.sampling.draws import Draw
 from mpboost.sampling.questions import Labels
 
-#: The least weight in training, as a share of the largest: sums of both still differ from the larger one.
+#: The least weight in training, relative to the largest: adding it to the largest still changes that one.
 MIN_RATIO = 1e-9
 
 
 class _Arrivals(NamedTuple):
-    """Positions in time for a minipatch, the next ones, and when the last row in time arrived."""
+    """The rows of a minipatch, the next rows of the race (unseen), and the time when the minipatch was full."""
 
     rows: Positions
     unseen: Positions
@@ -23,16 +23,16 @@ class _Arrivals(NamedTuple):
 
 
 class ObservationSampler:
-    """Draws the rows of minipatches from p, which is known by the logarithms of its weights.
+    """Draws the rows of minipatches from p, given the logarithms of its weights.
 
     Parameters
     ----------
     n_drawn : int
-        Positions in a minipatch.
+        Number of rows in a minipatch.
     seed : int
-        Together with the iteration, determines the draw.
+        Determines the draw, together with the iteration.
     draws_unseen : bool, default=False
-        Whether as many rows are drawn again, from those outside the minipatch; fewer where fewer are left.
+        Whether to draw as many unseen rows from those outside the minipatch; fewer if fewer are left.
     """
 
     def __init__(self, n_drawn: int, seed: int, draws_unseen: bool = False):
@@ -41,11 +41,11 @@ class ObservationSampler:
         self._draws_unseen = draws_unseen
 
     def sample(self, iteration: int, question: Labels[np.generic], threads: _native.Threads) -> Draw:
-        """Draw rows without replacement; of classes, rows of at least two; and weigh them.
+        """Draw rows without replacement, of at least two classes if labels are classes; compute their weights.
 
-        Of rows with weights, the draw ends as soon as so many copies are in, which heavy rows have several of: rows
-        that weigh next to nothing are not there to fill a minipatch up, and heavy ones are out of some. Unseen rows
-        are those that arrive next: a race has no memory, so that is a draw from all that are left.
+        A row of weight w counts as w copies, and the draw ends when ``n_drawn`` copies are expected to be in. So rows
+        of tiny weight are not drawn just to fill a minipatch, and heavy rows are not in every minipatch. Unseen rows
+        are the next ones in the race: a race has no memory, so they are a draw from all rows that are left.
         """
         rows, unseen, log_deadline = self._race(iteration, question, threads)
         if question.are_classes:
@@ -71,28 +71,28 @@ class ObservationSampler:
         return _Arrivals(rows[is_seen], rows[is_drawn & ~is_seen], log_deadline)
 
     def _fill(self, question: Labels[np.generic], by_arrival: Positions, log_arrivals: Floats) -> tuple[int, float]:
-        """Count how many rows make a minipatch, in the order of their arrival; give the deadline of the draw, too."""
+        """Count the rows that fill a minipatch, in the order of arrival; return also the deadline of the draw."""
 
-        def count(last: int) -> float:  # of all that are in when the next row arrives
+        def count(last: int) -> float:  # expected copies before the next row arrives
             return float(_count_copies(question, by_arrival[: last + 1], log_arrivals[last + 1]).sum())
 
         last = self.n_drawn - 1
-        if self.n_drawn < len(question.log_weights):  # else all rows are asked for
+        if self.n_drawn < len(question.log_weights):  # else all rows are drawn
             last = bisect_left(range(last), float(self.n_drawn), key=count)
         return last + 1, float(log_arrivals[last])
 
 
 def weigh_rows(question: Labels[np.generic], rows: Positions, log_deadline: float) -> Floats | None:
-    """Compute what the rows of a minipatch weigh in training; None where all weigh the same.
+    """Compute the weights of the rows of a minipatch in training; None if all are the same.
 
-    A row of weight w stands for w copies of itself, which race one by one: the first to arrive draws the row, and
-    the expected number of copies that are in time is its weight. With few rows drawn out of many that is about 1,
-    since w made the row more likely to be drawn already; where rows are sure to be drawn it is w.
+    A row of weight w stands for w copies of itself in the race. The row is drawn when its first copy arrives, and its
+    weight in training is the expected number of copies that arrive before the deadline. This is about 1 if few of many
+    rows are drawn, since w already made the row more likely to be drawn, and w if the row is sure to be drawn.
     """
     if question.sample_weights is None:
         return None
     copies = _count_copies(question, rows, log_deadline)
-    # The last bits depend on the scale of weights, and would decide between splits that are equally good.
+    # Round: the last bits depend on the scale of the weights, and would decide between equally good splits.
     mantissas, exponents = np.frexp(np.maximum(copies, MIN_RATIO * copies.max()))
     weights: Floats = np.ldexp(np.rint(mantissas * 2.0**32) / 2.0**32, exponents)
     return weights
@@ -101,7 +101,7 @@ def weigh_rows(question: Labels[np.generic], rows: Positions, log_deadline: floa
 def complete_classes(
     rows: Positions, question: Labels[np.generic], seed: int, iteration: int, threads: _native.Threads
 ) -> Positions:
-    """Where the rows are all of one class, swap the least likely one for the likeliest of another class."""
+    """If all rows are of one class, replace the least likely one by the likeliest row of another class."""
     labels, log_weights = question.values, question.log_weights
     patch = labels[rows]
     if len(rows) == 1 or patch.min() != patch.max():
@@ -121,16 +121,16 @@ def complete_classes(
 
 
 def _count_copies(question: Labels[np.generic], rows: Positions, log_deadline: float) -> Floats:
-    """Compute how many copies of each row are expected to be in time."""
+    """Compute the expected number of copies of each row that arrive before the deadline."""
     assert question.sample_weights is not None
     weights = question.sample_weights[rows]
-    with np.errstate(over="ignore"):  # infinity is right: such a row, and each copy of it, is sure to be in time
+    with np.errstate(over="ignore"):  # infinity is right: such a row, and each copy of it, is sure to arrive in time
         chances = np.maximum(np.exp(question.log_weights[rows] + log_deadline), 1e-12)
         return weights * np.expm1(-chances / weights) / np.expm1(-chances)
 
 
 def _are_first(log_arrivals: Floats, n: int) -> Mask:
-    """Tell which n items arrive first; of those that arrive at once, the first ones."""
+    """Make a mask of the n items that arrive first; ties go to those with lower positions."""
     are_first: Mask = log_arrivals <= np.partition(log_arrivals, n - 1)[n - 1]
     if np.count_nonzero(are_first) > n:
         are_first[np.argsort(log_arrivals, kind="stable")[n:]] = False

@@ -1,4 +1,4 @@
-"""What a task asks the learner of an iteration: labels or slopes. Samplers draw by it, learners train on it."""
+"""The question that a task asks in an iteration: labels or slopes. Samplers draw by it, learners train on it."""
 
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
@@ -14,19 +14,19 @@ LabelOf = TypeVar("LabelOf", bound=np.generic, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class Labels(Generic[LabelOf]):
-    """Labels of all rows, and the weights that p is made of.
+    """The question of a voting or averaging task: labels of all rows, and the weights that define p.
 
     Attributes
     ----------
     values : array of shape (n_samples,)
-        What learners are to put out.
+        The labels that learners should predict.
     log_weights : float64 array of shape (n_samples,)
-        Logarithms of the weights that p is made of, up to a constant. Any finite values are good. It is the task's own
-        array, which the next update changes: valid until then.
+        Logarithms of the weights that define p, up to a constant; any finite values. This is the task's own array,
+        valid until the next update.
     sample_weights : float64 array of shape (n_samples,) or None
-        What the user says that rows weigh; p has them as a factor already.
+        The user's weights of rows, which are a factor of p already.
     are_classes : bool
-        Whether nothing can be learned from rows that all have the same label.
+        Whether labels are classes: nothing can be learned from rows that all have the same label.
     """
 
     values: NDArray[LabelOf]
@@ -36,20 +36,22 @@ class Labels(Generic[LabelOf]):
 
 
 class Slopes(NamedTuple):
-    """Derivatives of the loss at all rows, and the direction in which a tree is grown.
+    """The question of a gradient task: derivatives of the loss at all rows, and the direction of the tree.
 
     Attributes
     ----------
     gradients, hessians : float32 arrays of shape (n_samples,) or (n_samples, n_outputs)
-        Times the weights of rows. They are the task's own arrays: valid until the next update.
+        Derivatives times the weights of rows. They are the task's own arrays, valid until the next update.
+    raw : float32 array of the same shape
+        Raw predictions in the engine's units.
     n_learned : int
-        Positions that the model whose turn it is learns from.
+        Number of rows that the model whose turn it is learns from.
     direction : float64 array of shape (n_outputs,) or None
-        Of many outputs the combination, of -1 and +1, that the tree is grown for; all have values in its leaves.
+        With several outputs, -1 or +1 for each: splits are chosen for this combination; leaves have values of all.
     labels : uint16 array of shape (n_samples,) or None
-        Classes, where outputs are their log odds.
+        Classes, if outputs are their log odds.
     weights : float32 array of shape (n_samples,) or None
-        What rows weigh; 0 for reserved ones.
+        Weights of rows; 0 for reserved rows.
     """
 
     gradients: Singles
@@ -61,18 +63,18 @@ class Slopes(NamedTuple):
     weights: Singles | None = None
 
     def of(self, rows: Positions) -> tuple[Floats, Floats]:
-        """Give the derivatives of some rows, along the direction."""
+        """Return the gradients and hessians of some rows, along the direction."""
         gradients = self.gradients[rows].astype(np.float64)
         if self.direction is None:
             return gradients, self.hessians[rows].astype(np.float64)
         gradients = gradients @ self.direction
         if self.labels is None:
             return gradients, self.hessians[rows].sum(axis=1, dtype=np.float64)
-        # Two groups of classes are told apart: the variance of which one it is follows from its mean.
+        # The tree separates two groups of classes, a variable of -1 or +1: its variance follows from its mean.
         weights = 1.0 if self.weights is None else self.weights[rows].astype(np.float64)
         means = gradients / weights + self.direction[self.labels[rows]]
         return gradients, weights * np.maximum(1.0 - means**2, 1e-16)
 
     def sum_leaves(self, leaves: NDArray[np.uint16], rows: Positions, weights: Floats | None, n_leaves: int) -> Floats:
-        """Add up the derivatives of some rows, times weights, per leaf: shape (n_leaves, n_outputs, 2)."""
+        """Sum the derivatives of some rows, times weights, per leaf: shape (n_leaves, n_outputs, 2)."""
         return _native.sum_rows(rows, weights, leaves, self.gradients, self.hessians, n_leaves)

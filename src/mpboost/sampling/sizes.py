@@ -1,4 +1,4 @@
-"""How many rows and features a minipatch has: what "auto", shares and numbers mean."""
+"""Computes the number of rows and features of a minipatch from "auto", shares and numbers."""
 
 import math
 from typing import Literal, NamedTuple
@@ -9,9 +9,10 @@ Size = int | float | Literal["sqrt", "auto"]
 
 
 class AutoRows(NamedTuple):
-    """What "auto" means for rows: a share, or a multiple of the square root, within bounds.
+    """The rule of "auto" for rows: a share of them, or a multiple of their square root, within limits.
 
-    ``growth`` is how many times larger minipatches may get if a trial shows that they should.
+    It is at most ``most`` rows, and at most ``most_tenths`` tenths of them. A size trial may make minipatches up to
+    ``growth`` times larger.
     """
 
     share: float = 0.0
@@ -21,13 +22,13 @@ class AutoRows(NamedTuple):
     most_tenths: int = 3
 
     def count(self, n_all: int) -> int:
-        """Find the size for so many in all."""
+        """Compute the number of rows of a minipatch, of ``n_all`` rows."""
         most = min(self.most, n_all * self.most_tenths // 10)
         return max(1, min(int(self.share * n_all + self.roots * math.sqrt(n_all)), most))
 
 
 class AutoFeatures(NamedTuple):
-    """What "auto" means for features: a share, but at least some number or another share, whichever is smaller."""
+    """The rule of "auto" for features: a share, but at least some number or another share, whichever is smaller."""
 
     share: float
     least: int
@@ -35,13 +36,13 @@ class AutoFeatures(NamedTuple):
     most: int = 100
 
     def count(self, n_all: int) -> int:
-        """Find the size for so many in all; up to eight of them are all taken."""
+        """Compute the number of features of a minipatch, of ``n_all``; up to eight are all taken."""
         least = min(self.least, int(self.least_share * n_all))
         return min(n_all, max(8, least, min(int(self.share * n_all), self.most)))
 
 
 class PatchSizes(NamedTuple):
-    """What "auto" means for the rows and the features of a minipatch."""
+    """The rules of "auto" for the rows and the features of a minipatch."""
 
     rows: AutoRows
     features: AutoFeatures
@@ -49,16 +50,16 @@ class PatchSizes(NamedTuple):
 
 #: docs/defaults.md and docs/gradient.md show how these were chosen.
 CLASSIFIER_SIZES = PatchSizes(AutoRows(roots=8.0, growth=4), AutoFeatures(0.2, least=20, least_share=0.5))
-#: Means of trees need larger ones than votes: there is no majority that an odd tree could not change.
+#: Means need larger minipatches than votes: each bad tree changes the mean, but hardly ever the majority.
 REGRESSOR_SIZES = PatchSizes(AutoRows(share=0.3), AutoFeatures(1 / 3, least=25, least_share=1.0))
-#: With leaves that are fitted on all rows, trees need not be large, but their structure should not be left to chance.
+#: Leaves are fitted on all rows, so that minipatches need not be large; but splits need enough rows.
 GRADIENT_SIZES = PatchSizes(
     AutoRows(roots=40.0, most_tenths=10), AutoFeatures(1 / 3, least=20, least_share=0.5, most=50)
 )
 
 
 def count_patch_rows(max_samples: Size, n_samples: int, auto: AutoRows = CLASSIFIER_SIZES.rows) -> int:
-    """Turn ``max_samples`` into a number of rows; "auto" is never more than three tenths of them.
+    """Compute the number of rows of a minipatch from ``max_samples``.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def count_patch_rows(max_samples: Size, n_samples: int, auto: AutoRows = CLASSIF
 
 
 def count_most_rows(n_samples: int, auto: AutoRows) -> int:
-    """Find how large minipatches may get by trial.
+    """Compute the most rows that a size trial may give minipatches.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def count_most_rows(n_samples: int, auto: AutoRows) -> int:
 
 
 def count_patch_features(max_features: Size, n_features: int, auto: AutoFeatures = CLASSIFIER_SIZES.features) -> int:
-    """Turn ``max_features`` into a number of columns.
+    """Compute the number of features of a minipatch from ``max_features``.
 
     Examples
     --------
@@ -101,5 +102,5 @@ def _count(name: str, size: Size, limit: int) -> int:
     if not isinstance(size, int | np.integer):
         return max(1, int(float(size) * limit))
     if size > limit:
-        raise ValueError(f"{name}={size} is more than the {limit} there are in the data; choose a smaller number.")
+        raise ValueError(f"{name}={size} is more than the {limit} in the data; choose a smaller number.")
     return int(size)

@@ -1,1 +1,1 @@
-"""What is learned: two classes, many classes, numbers, gradients of a loss."""
+"""Learning tasks: two classes, many classes, numbers, gradients of a loss."""

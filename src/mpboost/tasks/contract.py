@@ -1,4 +1,4 @@
-"""What the loop asks of a task: pose a question about all rows, then take in what a learner put out for them."""
+"""The interface of tasks: ask a question about all rows, then add the outputs of a learner for them."""
 
 from typing import Any, Protocol, TypeVar
 
@@ -12,36 +12,36 @@ from mpboost.outputs.kinds import Outputs
 Question = TypeVar("Question", covariant=True)
 Output = TypeVar("Output", contravariant=True)
 
-#: The arrays that outputs add up to, by name.
+#: The arrays that outputs are added to, by name.
 TaskState = dict[str, NDArray[Any]]
 
 
 class Task(Protocol[Question, Output]):
-    """What is learned, and how far it has been learned.
+    """A learning task and its state: labels, sums of outputs, weights of rows, and scores.
 
-    In each iteration the loop calls ``pose``, draws rows by its answer, trains a learner on it, and calls ``update``
-    with what that learner puts out. The answer shows arrays of the task, which ``update`` changes.
+    In each iteration the loop calls ``pose``, draws rows by the question that it returns, trains a learner on it, and
+    calls ``update`` with the outputs of the learner. The question has arrays of the task, which ``update`` changes.
     """
 
     @property
     def labels(self) -> NDArray[Any]:
-        """What is to be learned of each row."""
+        """The label of each row."""
 
     @property
     def sample_weights(self) -> Floats | None:
-        """Positive weights, which multiply p and count in the scores; None where all rows weigh the same."""
+        """Positive weights, which multiply p and count in the scores; None if all are the same."""
 
     @property
     def outputs(self) -> Outputs[Any]:
-        """The kind of what learners put out, on new rows."""
+        """The kind of outputs of learners, on new rows."""
 
     @property
     def log_weights(self) -> Floats:
-        """Logarithms of the weights that p is made of, up to a constant."""
+        """Logarithms of the weights that define p, up to a constant."""
 
     @property
     def train_score(self) -> float:
-        """Score of the ensemble on the rows that it learned from."""
+        """Score of the ensemble on the training rows."""
 
     @property
     def oop_score(self) -> float:
@@ -49,40 +49,40 @@ class Task(Protocol[Question, Output]):
 
     @property
     def oop_quality(self) -> float:
-        """What training stops by: the out-of-patch score or, where a loss is made small, minus that loss."""
+        """What training stops by: the out-of-patch score or, with a loss, minus the out-of-patch loss."""
 
     @property
     def state(self) -> TaskState:
-        """Views of the arrays that outputs add up to."""
+        """Views of the arrays that outputs are added to."""
 
     def pose(self, iteration: int, threads: _native.Threads) -> Question:
-        """Give what the learner of an iteration is asked about all rows."""
+        """Return the question of an iteration, about all rows."""
 
     def update(self, outputs: Output, rows: Positions, threads: _native.Threads) -> None:
-        """Add a learner's outputs, given the rows that it was trained on; refresh weights and scores."""
+        """Add the outputs of a learner, given the rows of its minipatch; update weights and scores."""
 
     def compute_weights(self) -> Floats:
-        """Compute the weights that p is made of, up to a factor, in an array of their own."""
+        """Compute the weights that define p, up to a factor, as a new array."""
 
     def compute_log_weights(self, state: TaskState) -> Floats:
-        """Compute the logarithms of the weights that the rows had in some state."""
+        """Compute the logarithms of the weights of the rows in a given state."""
 
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Score other rows by what the outputs of learners add up to."""
+        """Compute the score of other rows, given the totals of outputs."""
 
     def compute_quality(
         self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: Floats | None
     ) -> float:
-        """Compute what training stops by on other rows, whose score is known."""
+        """Compute what training stops by on validation rows, given their score."""
 
     def has_oop_score(self, n_drawn: int) -> bool:
-        """Tell whether minipatches of so many rows leave any row to be judged out of patch."""
+        """Check whether there is an out-of-patch score with minipatches of ``n_drawn`` rows."""
 
     def count_judgements(self, rows: Positions) -> float:
-        """Count how often the average row is judged out of patch by a learner that was trained on these rows."""
+        """Compute the average number of out-of-patch outputs per row from a learner with this minipatch."""
 
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
-        """Count the learners that judged each row without having seen it, in an array of its own."""
+        """Count, for each row, the learners that never saw it; as a new array."""
 
 
 class StopsByScore:
@@ -98,20 +98,20 @@ class StopsByScore:
         return self.oop_score
 
     def compute_weights(self) -> Floats:
-        """Compute the weights that p is made of, up to a factor, in an array of their own."""
+        """Compute the weights that define p, up to a factor, as a new array."""
         weights = self.log_weights - self.log_weights.max()
         return np.exp(weights, out=weights)
 
     def compute_quality(
         self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: Floats | None
     ) -> float:
-        """Give what training stops by on other rows: their score."""
+        """Return what training stops by on validation rows: their score."""
         return score
 
     def has_oop_score(self, n_drawn: int) -> bool:
-        """Tell whether some rows are left out of minipatches of so many rows."""
+        """Check whether minipatches of ``n_drawn`` rows leave out any row."""
         return n_drawn < len(self.labels)
 
     def count_judgements(self, rows: Positions) -> float:
-        """Count how often the average row is judged by a learner that was trained on these rows, and not on it."""
+        """Compute the share of the rows that are not in a minipatch."""
         return 1 - len(rows) / len(self.labels)

@@ -1,4 +1,4 @@
-"""Losses of the user's own."""
+"""Losses that users write themselves."""
 
 from typing import Any
 
@@ -12,16 +12,16 @@ from mpboost.tasks.losses import Loss, Position, Step, ValueLoss, predict_values
 
 
 class CustomLoss(Loss):
-    """A loss that a user gives as an object: ``gradient_hessian(y, raw)``, and more if there is any.
+    """A loss given as a user's object with the method ``gradient_hessian(y, raw)``, and optional others.
 
     Parameters
     ----------
     custom : object
-        The user's.
+        The user's object.
     like : Loss
-        What the package would take: tells what the object does not.
+        The default loss of the estimator: used for everything that the object does not have.
     weights : float64 array of shape (n_samples,) or None
-        What rows weigh.
+        Weights of rows.
     """
 
     def __init__(self, custom: Any, like: Loss, labels: NDArray[Any], weights: Floats | None):
@@ -34,57 +34,59 @@ class CustomLoss(Loss):
         if hasattr(custom, "baseline"):
             baseline = np.asarray(custom.baseline(_recode(labels), weights), dtype=np.float64).reshape(-1)
             if baseline.shape != like.start.shape or not np.isfinite(baseline).all():
-                raise ValueError(f"The baseline of {custom!r} must be finite numbers, {like.n_outputs} in all.")
+                raise ValueError(f"The baseline of {custom!r} must be {like.n_outputs} finite number(s).")
         self.offset = baseline if like.n_outputs > 1 else float(baseline[0])
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
-        """Take a step; ask the user for derivatives; give the score."""
+        """Take a step; compute derivatives by the user's method; return the score."""
         if step is not None:
             now.raw += step.values[step.leaves]
         raw = self.offset + now.raw.astype(np.float64)
         weights = None if now.weights is None else now.weights.astype(np.float64)
         derivatives = self._custom.gradient_hessian(_recode(self.labels), raw)
         if not isinstance(derivatives, tuple | list) or len(derivatives) != 2:
-            raise ValueError(f"gradient_hessian of {self._custom!r} must give a pair of arrays.")
+            raise ValueError(f"gradient_hessian of {self._custom!r} must return two arrays: gradients and hessians.")
         now.gradients[...] = self._check_derivatives("gradients", derivatives[0], raw.shape, weights)
         now.hessians[...] = self._check_derivatives("hessians", derivatives[1], raw.shape, weights)
         if (now.hessians < 0).any():
-            raise ValueError(f"The hessians of {self._custom!r} must not be negative; give an upper bound instead.")
+            raise ValueError(f"The hessians of {self._custom!r} must not be negative; return an upper bound instead.")
         return self.compute_score(raw, self.labels, weights)
 
     def _check_derivatives(self, what: str, given: Any, shape: tuple[int, ...], weights: Floats | None) -> Singles:
-        """Check numbers that the user gives, and multiply them by weights."""
+        """Check derivatives from the user's method, and multiply them by weights."""
         numbers = np.asarray(given, dtype=np.float64)
         if numbers.shape != shape:
-            raise ValueError(f"The {what} of {self._custom!r} have shape {numbers.shape}, but {shape} is needed.")
+            raise ValueError(f"The {what} of {self._custom!r} have shape {numbers.shape}, but must have shape {shape}.")
         with np.errstate(over="ignore", invalid="ignore"):
             singles = (numbers if weights is None else (numbers.T * weights).T).astype(np.float32)
         if not np.isfinite(singles).all():
-            raise ValueError(f"The {what} of {self._custom!r} must be finite, and at most about 1e38 in size.")
+            raise ValueError(
+                f"The {what} of {self._custom!r} must be finite, and at most about 1e38 in absolute value."
+            )
         return singles
 
     def score_training(self, quality: float, total: float) -> float:
-        """Give the score that ``move`` found."""
+        """Return the score that ``move`` computed."""
         return quality
 
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Score as the package's own losses do."""
+        """Compute the accuracy or R^2, as built-in losses do."""
         if isinstance(self._like, ValueLoss):
             with np.errstate(over="ignore"):
                 return compute_r2(predict_values(self._custom, raw), labels, weights)
         return self._like.compute_score(raw, labels, weights)
 
     def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Give the user's loss, or that of the package."""
+        """Compute the user's loss or, if there is none, the default loss."""
         if not hasattr(self._custom, "loss"):
             is_value = isinstance(self._like, ValueLoss)
             return self._like.compute_losses(predict_values(self._custom, raw) if is_value else raw, labels)
         losses = np.asarray(self._custom.loss(_recode(labels), raw), dtype=np.float64)
         if losses.shape != (len(raw),) or not np.isfinite(losses).all():
-            raise ValueError(f"The loss of {self._custom!r} must be a finite number for each of {len(raw)} rows.")
+            raise ValueError(f"The loss of {self._custom!r} must return one finite number for each of {len(raw)} rows.")
         return losses
 
 
 def _recode(labels: NDArray[Any]) -> NDArray[Any]:
-    """Code two classes, which are -1 and +1 in the engine, as 0 and 1."""
+    """Code two classes as 0 and 1; the engine codes them -1 and +1."""
     return (labels > 0).astype(np.int64) if labels.dtype == np.int8 else labels

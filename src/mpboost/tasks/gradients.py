@@ -1,4 +1,4 @@
-"""Gradient boosting as a task: raw predictions of one model, or of a few that take turns, and their derivatives."""
+"""The task of gradient boosting: raw predictions of one model, or of models that take turns, and derivatives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from mpboost.tasks.reserved import ReservedRows
 
 @dataclass(eq=False)
 class Predictor(Position):
-    """One of the models that are averaged.
+    """One of the models that take turns; predictions are their average.
 
     Attributes
     ----------
     n_learned : int
-        Rows that it learns from; the weight of the others is 0.
+        Number of rows that it learns from; the others have weight 0.
     total : float
-        What the quality of its predictions is a share of.
+        The loss's ``compute_total``: turns the quality that ``move`` returns into a score.
     train_score : float
-        On the rows that it learns from.
+        Score on the rows that it learns from.
     """
 
     n_learned: int
@@ -37,29 +37,29 @@ class Predictor(Position):
 
 
 class GradientTask:
-    """Rows to learn from, and one model or a few that take turns, one tree each; the ensemble is their average.
+    """One model, or several that take turns: each tree is for the next one. Predictions are their average.
 
     Parameters
     ----------
     loss : Loss
-        What is made small.
+        The loss to minimise.
     labels : array of shape (n_samples,)
-        What is to be learned, as the problem codes it.
+        Labels, as the ``Problem`` codes them.
     sample_weights : float64 array of shape (n_samples,) or None
-        Positive. They multiply the loss, and count in the scores.
+        Positive weights of rows, which multiply the loss and count in the scores.
     reserved : sequence of int64 arrays
-        For each model the rows that it never learns from.
+        For each model, the rows that it never learns from.
     keeps_patches : bool
-        Whether all rows are judged by the trees that did not have them in their minipatch.
+        Whether every row has an out-of-patch prediction, by the trees whose minipatch did not contain it.
     seed : int
-        Together with the iteration, determines the direction of a tree.
+        Determines the direction of a tree, together with the iteration.
 
     Attributes
     ----------
     predictors : list of Predictor
         The models.
     out_of_patch : ReservedRows
-        Judges rows by models that never learned from them.
+        Predictions for rows by models that never learned from them.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class GradientTask:
 
     @property
     def oop_score(self) -> float:
-        """Score of the rows that are judged out of patch."""
+        """Score of the rows that have an out-of-patch prediction."""
         return self.out_of_patch.score
 
     @property
@@ -115,22 +115,22 @@ class GradientTask:
 
     @property
     def state(self) -> TaskState:
-        """Views of raw predictions."""
+        """Views of the raw predictions."""
         raws = {f"raw_{k}": predictor.raw for k, predictor in enumerate(self.predictors)}
         return raws | self.out_of_patch.state
 
     @property
     def log_weights(self) -> Floats:
-        """Logarithms of the sizes of gradients, over all models."""
+        """Logarithms of the sizes of gradients, summed over the models."""
         return np.log(self.compute_weights())
 
     def compute_weights(self) -> Floats:
-        """Compute the sizes of gradients, over all models."""
+        """Compute the sizes of gradients, summed over the models."""
         sizes = sum(compute_sizes(predictor.gradients) for predictor in self.predictors)
         return np.maximum(sizes, np.finfo(np.float64).tiny)
 
     def pose(self, iteration: int, threads: _native.Threads) -> Slopes:
-        """Give the derivatives of the model whose turn it is; of many classes draw which half to tell from the rest."""
+        """Return the derivatives of the model whose turn it is; with many classes, draw the half to separate."""
         direction = None
         if self.loss.n_outputs > 1:
             direction = np.full(self.loss.n_outputs, -1.0)
@@ -141,7 +141,7 @@ class GradientTask:
         return Slopes(now.gradients, now.hessians, now.raw, now.n_learned, direction, labels, now.weights)
 
     def update(self, outputs: Step, rows: Positions, threads: _native.Threads) -> None:
-        """Add a tree to the model whose turn it is; refresh derivatives and scores."""
+        """Add a tree to the model whose turn it is; update derivatives and scores."""
         turn = self._turn
         now = self.predictors[turn]
         quality = self.loss.move(now, outputs, threads)
@@ -151,7 +151,7 @@ class GradientTask:
         self._n_trees += 1
 
     def compute_log_weights(self, state: TaskState) -> Floats:
-        """Compute the logarithms of the sizes that gradients had in some state."""
+        """Compute the logarithms of the sizes of gradients in a given state."""
         threads, sizes = _native.Threads(1), np.zeros(len(self.labels))
         for k, predictor in enumerate(self.predictors):
             raw = state[f"raw_{k}"].copy()
@@ -161,30 +161,30 @@ class GradientTask:
         return np.log(np.maximum(sizes, np.finfo(np.float64).tiny))
 
     def spread_oop(self, state: TaskState) -> Floats:
-        """Give the raw predictions out of patch, in the users' units, for all rows; NaN where there are none."""
+        """Return out-of-patch raw predictions in the users' units for all rows; NaN for rows that have none."""
         shape = len(self.labels) if self.loss.n_outputs == 1 else (len(self.labels), self.loss.n_outputs)
         raw = np.full(shape, np.nan)
         raw[self.out_of_patch.rows] = state["oop_raw"]
         return raw
 
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
-        """Count the trees that judged each row without having learned from it."""
+        """Count, for each row, the trees that never learned from it and predict it out of patch."""
         return self.out_of_patch.count_learners(state, n_learners, len(self.labels))
 
     def score(self, totals: Floats, n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Score other rows."""
+        """Compute the score of other rows."""
         return self.loss.compute_score(self._add_baseline(totals), labels, weights)
 
     def compute_quality(self, score: float, totals: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute what training stops by on other rows: minus their mean loss."""
+        """Compute what training stops by on validation rows: minus their mean loss."""
         return -compute_mean(self.loss.compute_losses(self._add_baseline(totals), labels), weights)
 
     def has_oop_score(self, n_drawn: int) -> bool:
-        """Tell whether any row is judged out of patch, which does not depend on the size of minipatches."""
+        """Check whether any row has an out-of-patch prediction, whatever the size of minipatches."""
         return len(self.out_of_patch) > 0
 
     def count_judgements(self, rows: Positions) -> float:
-        """Count how often a reserved row is judged: when the turn comes to the model that never learns from it."""
+        """Compute how often a reserved row gets a new prediction: each time its model has its turn."""
         return 1 / len(self.predictors) if len(self.out_of_patch) else 0.0
 
     def _add_baseline(self, totals: Floats) -> Floats:

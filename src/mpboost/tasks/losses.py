@@ -1,7 +1,7 @@
-"""What gradient models make small: losses, their derivatives, and what leaves are worth.
+"""Losses of gradient boosting: their derivatives, the values of leaves, and scores.
 
-The engine works in units of its own, in single precision. What users see, raw predictions, is ``offset`` plus ``scale``
-times that; trees are kept in the users' units.
+The engine computes in its own units, in single precision. Raw predictions in the users' units are ``offset`` plus
+``scale`` times those of the engine. Trees are stored in the users' units.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ from mpboost.outputs.statistics import compute_mean, compute_median, compute_qua
 
 ValueLossName = Literal["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"]
 
-#: Names of losses of numbers in the engine.
+#: Losses of numbers, and their names in the engine.
 VALUE_LOSSES: dict[ValueLossName, str] = {
     "squared_error": "squared",
     "absolute_error": "absolute",
@@ -30,7 +30,7 @@ VALUE_LOSSES: dict[ValueLossName, str] = {
 
 
 class Step(NamedTuple):
-    """What a tree changes: the leaf of each row, and the values of leaves in the engine's units."""
+    """What a tree adds to raw predictions: the leaf of each row, and the values of leaves in the engine's units."""
 
     leaves: NDArray[np.uint16]
     values: Singles
@@ -38,16 +38,16 @@ class Step(NamedTuple):
 
 @dataclass(eq=False)
 class Position:
-    """Where a model stands.
+    """The state of a model: its raw predictions and their derivatives.
 
     Attributes
     ----------
     raw : float32 array of shape (n_samples,) or (n_samples, n_outputs)
         Raw predictions in the engine's units.
     weights : float32 array of shape (n_samples,) or None
-        What rows weigh; None where all weigh the same.
+        Weights of rows; None if all are the same.
     gradients, hessians : float32 arrays of the shape of ``raw``
-        Derivatives of the loss by raw predictions, times weights.
+        Derivatives of the loss with respect to raw predictions, times weights.
     """
 
     raw: Singles
@@ -57,23 +57,23 @@ class Position:
 
 
 class Loss(ABC):
-    """A loss on the rows to learn from.
+    """Base of losses on the training rows.
 
     Parameters
     ----------
     labels : array of shape (n_samples,)
-        As the engine wants them.
+        Labels, coded for the engine.
 
     Attributes
     ----------
     start : float32 array of shape (n_outputs,)
         Raw prediction before the first tree, in the engine's units.
     offset, scale : float
-        From the engine's units to the users'.
+        Convert the engine's units to the users' units.
     unit : float
-        What losses are multiplied by to be in the users' units.
+        Factor that converts losses to the users' units.
     leaf_quantile : float or None
-        Which quantile of the residuals in a leaf is its value; None where ``fit_leaves`` tells.
+        The quantile of the residuals in a leaf that is its value; None if ``fit_leaves`` computes the value.
     """
 
     offset: float | Floats = 0.0
@@ -87,7 +87,7 @@ class Loss(ABC):
 
     @property
     def n_outputs(self) -> int:
-        """Numbers that a tree puts out for a row."""
+        """Number of outputs of a tree for a row."""
         return len(self.start)
 
     @property
@@ -97,24 +97,24 @@ class Loss(ABC):
 
     @abstractmethod
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
-        """Take a step, if there is any; refresh the derivatives; sum up the quality."""
+        """Take a step, if there is one; update the derivatives; return the quality, a sum over rows."""
 
     def compute_total(self, weights: Singles | None) -> float:
-        """Compute what the quality is a share of: once for all, since weights stay the same."""
+        """Compute the total that ``score_training`` divides the quality by; it is the same for all iterations."""
         return _total(weights, self.labels)
 
     def score_training(self, quality: float, total: float) -> float:
-        """Turn the quality that ``move`` sums up into a score: the share of rows that are right."""
+        """Convert the quality that ``move`` returns to a score: the share of right rows."""
         return quality / total
 
     def fit_leaves(self, sums: Floats, l2: float) -> Floats:
-        """Compute the values of leaves from sums of derivatives of shape (n_leaves, n_outputs, 2): Newton steps."""
+        """Compute the values of leaves by Newton steps, from sums of derivatives, (n_leaves, n_outputs, 2)."""
         hessians = sums[..., 1] + l2
         return np.asarray(np.divide(-sums[..., 0], hessians, out=np.zeros(hessians.shape), where=hessians > 0))
 
     @abstractmethod
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Score raw predictions in the users' units: accuracy or R^2."""
+        """Compute the accuracy or R^2 of raw predictions in the users' units."""
 
     @abstractmethod
     def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
@@ -130,15 +130,15 @@ class BinaryLogLoss(Loss):
         self.start = np.array([np.log(share / (1.0 - share))], dtype=np.float32)
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
-        """Take a step; sum up the weights of rows that are right."""
+        """Take a step; return the sum of the weights of right rows."""
         return _native.step_log_loss(*_list_arguments(now, step, self.labels, threads))
 
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Give the accuracy."""
+        """Compute the accuracy."""
         return compute_mean((raw >= 0) == (labels > 0), weights)
 
     def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Give the log loss."""
+        """Compute the log loss of each row."""
         return np.logaddexp(0.0, -labels * raw)
 
 
@@ -152,35 +152,35 @@ class SoftmaxLoss(Loss):
         self.start = (logs - logs.mean()).astype(np.float32)
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
-        """Take a step; sum up the weights of rows that are right."""
+        """Take a step; return the sum of the weights of right rows."""
         return _native.step_softmax(*_list_arguments(now, step, self.labels, threads))
 
     def fit_leaves(self, sums: Floats, l2: float) -> Floats:
-        """Give Newton steps of each class by itself, shortened, since all classes move at once."""
+        """Compute a Newton step for each class; the steps are shortened, since all classes move at once."""
         return super().fit_leaves(sums, l2) * (1.0 - 1.0 / self.n_outputs)
 
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Give the accuracy."""
+        """Compute the accuracy."""
         return compute_mean(raw.argmax(axis=1) == labels, weights)
 
     def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Give the log loss."""
+        """Compute the log loss of each row."""
         return np.asarray(-log_softmax(raw, axis=1)[np.arange(len(raw)), labels])
 
 
 class ValueLoss(Loss):
-    """A loss of numbers.
+    """A loss for numbers.
 
     Parameters
     ----------
     name : str
-        Which one.
+        Name of the loss.
     values : float64 array of shape (n_samples,)
         Numbers to predict.
     weights : float64 array of shape (n_samples,) or None
-        What rows weigh.
+        Weights of rows.
     alpha : float
-        With "quantile", which one is predicted. With "huber", the share of residuals from the median that are not
+        With "quantile", the quantile to predict. With "huber", the share of the distances from the median that are not
         outliers.
     """
 
@@ -197,7 +197,7 @@ class ValueLoss(Loss):
         else:
             self.offset = self._compute_centre(values, weights)
             spread = self._compute_spread(np.abs(values - self.offset), weights) if np.ptp(values) else 0.0
-            # A power of two costs no bits; and last bits of sums, which depend on the scale of weights, are of no use.
+            # Dividing by a power of two loses no bits. The last bits of sums depend on the scale of weights: round.
             self.scale = max(2.0 ** np.rint(np.log2(spread)), np.finfo(np.float64).tiny) if spread else 1.0
             if name == "squared_error":
                 self.offset = float(_round(self.offset / self.scale) * self.scale) if spread else float(values[0])
@@ -209,7 +209,7 @@ class ValueLoss(Loss):
             self.leaf_quantile = 0.5 if name == "absolute_error" else alpha
 
     def _compute_spread(self, distances: Floats, weights: Floats | None) -> float:
-        """Compute the mean or, where outliers must not matter, the median of distances from the centre."""
+        """Compute the mean of distances from the centre or, for losses that ignore outliers, their median."""
         mean = float(np.average(distances, weights=weights))
         return mean if self.name == "squared_error" else compute_median(distances, weights) or mean
 
@@ -221,7 +221,7 @@ class ValueLoss(Loss):
         return float(compute_median(values, weights))
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
-        """Take a step; sum up squared errors."""
+        """Take a step; return the sum of squared errors."""
         arguments = _list_arguments(now, step, self.labels, threads)
         return _native.step_values(VALUE_LOSSES[self.name], self._parameter, *arguments)
 
@@ -232,14 +232,14 @@ class ValueLoss(Loss):
         return float(np.average((values - mean) ** 2, weights=weights)) * _total(weights, values)
 
     def score_training(self, quality: float, total: float) -> float:
-        """Give R^2."""
+        """Compute R^2."""
         return 1.0 - quality / total if total > 0 else float(quality < 1e-9)
 
     def fit_leaves(self, sums: Floats, l2: float) -> Floats:
-        """Give the best values: with log links they are known exactly from the same sums."""
+        """Compute the best values: with a log link they follow exactly from the sums."""
         gradients, hessians = sums[..., 0], sums[..., 1]
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.name == "poisson":  # sums of what is predicted, and of that minus what is true
+            if self.name == "poisson":  # hessians sum predictions, gradients sum predictions minus labels
                 values = np.log((hessians - gradients + l2) / (hessians + l2))
             elif self.name == "gamma":
                 values = np.log((hessians + l2) / (gradients + hessians + l2))
@@ -248,16 +248,16 @@ class ValueLoss(Loss):
         return np.clip(np.nan_to_num(values), -10.0, 10.0)
 
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Give R^2."""
-        with np.errstate(over="ignore"):  # infinity is right: steps may have been far too long
+        """Compute R^2."""
+        with np.errstate(over="ignore"):  # infinity is right: steps may have been far too large
             return compute_r2(self.predict(raw), labels, weights)
 
     def predict(self, raw: Floats) -> Floats:
-        """Turn raw predictions into predictions."""
+        """Convert raw predictions to predictions."""
         return predict_values(self.name, raw)
 
     def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Give the loss of each row, up to a constant for the row, in the engine's units."""
+        """Compute the loss of each row, up to a constant per row, in the engine's units."""
         if self.is_log:
             predictions = self.predict(raw)
             if self.name == "poisson":
@@ -276,7 +276,7 @@ class ValueLoss(Loss):
 
 
 def check_values(name: ValueLossName, values: Floats, parameter: str) -> None:
-    """Refuse numbers that a loss is not made for.
+    """Raise a ValueError if a loss cannot be used for these numbers.
 
     Examples
     --------
@@ -284,18 +284,18 @@ def check_values(name: ValueLossName, values: Floats, parameter: str) -> None:
     >>> check_values("gamma", np.array([0.0, 1.0]), "y")
     Traceback (most recent call last):
         ...
-    ValueError: loss='gamma' needs numbers above 0, but y has others.
+    ValueError: loss='gamma' needs positive numbers, but y contains others.
     """
     if name == "gamma" and values.min() <= 0:
-        raise ValueError(f"loss='gamma' needs numbers above 0, but {parameter} has others.")
+        raise ValueError(f"loss='gamma' needs positive numbers, but {parameter} contains others.")
     if name == "poisson" and values.min() < 0:
-        raise ValueError(f"loss='poisson' needs numbers that are not negative, but {parameter} has others.")
+        raise ValueError(f"loss='poisson' needs numbers of at least 0, but {parameter} contains negative ones.")
     if name == "poisson" and parameter == "y" and values.max() == 0:
-        raise ValueError("loss='poisson' needs some numbers above 0, but y is all 0.")
+        raise ValueError("loss='poisson' needs some positive numbers, but y is all 0.")
 
 
 def predict_values(loss: Any, raw: Floats) -> Floats:
-    """Turn raw predictions of numbers into predictions.
+    """Convert raw predictions of a regression to predictions.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def predict_values(loss: Any, raw: Floats) -> Floats:
 
 
 def predict_shares(loss: Any, raw: Floats) -> Floats:
-    """Turn raw predictions of classes, one number for two classes and one each for more, into probabilities.
+    """Convert raw predictions of classes (one column for two, else one per class) to probabilities.
 
     Examples
     --------
@@ -329,13 +329,13 @@ def _list_arguments(
 ) -> tuple[
     Singles, NDArray[np.uint16] | None, Singles | None, NDArray[Any], Singles | None, Singles, Singles, _native.Threads
 ]:
-    """List arrays as the engine wants them."""
+    """List the arguments of the engine's functions."""
     leaves, values = step or (None, None)
     return now.raw, leaves, values, labels, now.weights, now.gradients, now.hessians, threads
 
 
 def _to_singles(values: Floats) -> Singles:
-    """Round to single precision; outliers may be too large for it, or for their squares."""
+    """Convert to single precision; clip outliers that, or whose squares, would overflow."""
     return np.clip(values, -1e15, 1e15).astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Many classes: votes for each of them, and four ways to turn these into weights."""
+"""Tasks of many classes: votes for each class, and four ways to compute weights of rows from them."""
 
 from abc import abstractmethod
 from typing import Any, Generic, Literal
@@ -9,37 +9,37 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost._arrays import Floats, Label, Positions
 from mpboost.outputs.kinds import ClassVotes, Colours, LearnerOutputs
-from mpboost.outputs.votes import count_rival_votes, find_winners
+from mpboost.outputs.votes import count_rival_votes, pick_winners
 from mpboost.sampling.questions import Labels
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.voting import VotingTask
 from mpboost.tasks.weightings import Weighting
 
-#: Ways to weigh rows by the votes for many classes.
+#: Ways to compute weights of rows from the votes for many classes.
 Multiclass = Literal["margin", "m2", "mh", "oc"]
 
-#: The most votes that counts of 16 bits can hold.
+#: The largest count of votes that fits in 16 bits.
 MAX_SHORT_COUNT = np.iinfo(np.uint16).max
 
 
 class ManyClassTask(VotingTask, Generic[Label]):
-    """Classes, coded 0, 1, 2, ..., and the votes that each got so far.
+    """Base of tasks of many classes, coded 0, 1, 2, ..., which count the votes for each class.
 
     Parameters
     ----------
     labels : uint16 array of shape (n_samples,)
         Codes of classes.
     n_classes : int
-        How many there are.
+        The number of classes.
     weighting, learning_rate, adaptive, seed, sample_weights
-        As of VotingTask.
+        See VotingTask.
 
     Attributes
     ----------
     votes : unsigned array of shape (n_samples, n_classes)
-        F over the learning rate: the votes for each class. Counts have 16 bits as long as they can.
+        F divided by the learning rate: the votes for each class. Counts have 16 bits as long as they fit.
     oop_votes : unsigned array of shape (n_samples, n_classes)
-        G over the learning rate: the votes of learners that were not trained on the row.
+        G divided by the learning rate: the votes of learners that were not trained on the row.
     """
 
     def __init__(
@@ -70,20 +70,20 @@ class ManyClassTask(VotingTask, Generic[Label]):
 
     @property
     def state(self) -> TaskState:
-        """Views of the votes, and what they weigh."""
+        """Views of the votes, and of the learning rate."""
         return {"votes": self.votes, "oop_votes": self.oop_votes, "learning_rate": self.learning_rate.value}
 
     @property
     @abstractmethod
     def outputs(self) -> LearnerOutputs[Label]:
-        """The kind of what learners put out."""
+        """The kind of outputs of learners."""
 
     @abstractmethod
     def pose(self, iteration: int, threads: _native.Threads) -> Labels[Label]:
-        """Give the labels that a learner is trained on."""
+        """Return the labels that a learner is trained on."""
 
     def update(self, outputs: NDArray[Label], rows: Positions, threads: _native.Threads) -> None:
-        """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
+        """Add the votes of a learner, given the rows of its minipatch; update weights and scores."""
         self._n_learners += 1
         if self._adaptive and not self.learning_rate.is_fixed:
             self.learning_rate.adapt(self.oop_votes[rows, self.labels[rows]] - self._oop_rivals[rows])
@@ -94,7 +94,7 @@ class ManyClassTask(VotingTask, Generic[Label]):
         self._refresh(threads)
 
     def compute_log_weights(self, state: TaskState) -> Floats:
-        """Compute the logarithms of the weights that the rows had in some state."""
+        """Compute the logarithms of the weights of the rows in a given state."""
         log_weights = self.log_weights.copy()
         if self._adaptive:
             table = self._look_up_table(state["learning_rate"])
@@ -102,20 +102,20 @@ class ManyClassTask(VotingTask, Generic[Label]):
         return log_weights
 
     def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[Any]:
-        """Count the votes for each class of the learners that never saw the row."""
+        """Count the votes for each class, by the learners that never saw the row."""
         return state["oop_votes"]
 
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
-        """Count the learners that never saw the row: each has one vote."""
+        """Count, for each row, the learners that never saw it: each has one vote."""
         return np.asarray(state["oop_votes"].sum(axis=1, dtype=np.int32))
 
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Give the accuracy on other rows."""
-        return float(np.average(find_winners(totals, self.ranks) == labels, weights=weights))
+        """Compute the accuracy on other rows."""
+        return float(np.average(pick_winners(totals, self.ranks) == labels, weights=weights))
 
     @abstractmethod
     def _count(self, outputs: NDArray[Label], rows: Positions, threads: _native.Threads) -> tuple[float, float]:
-        """Count a learner's votes; give the weight of the rows that are right, in training and out of patch."""
+        """Add the votes of a learner; return the weight of right rows, in training and out of patch."""
 
     def _refresh(self, threads: _native.Threads) -> None:
         if self._adaptive:
@@ -133,11 +133,11 @@ class ManyClassTask(VotingTask, Generic[Label]):
         log_weights: Floats,
         threads: _native.Threads,
     ) -> None:
-        """Write the logarithms of the weights that follow from votes, by a table of log L."""
+        """Compute the logarithms of weights from votes and a table of log L; write them to ``log_weights``."""
 
 
 class ClassVoteTask(ManyClassTask[np.uint16]):
-    """Learners vote for classes."""
+    """Base of tasks whose learners vote for one class per row."""
 
     @property
     def outputs(self) -> ClassVotes:
@@ -145,7 +145,7 @@ class ClassVoteTask(ManyClassTask[np.uint16]):
         return ClassVotes(self.ranks)
 
     def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.uint16]:
-        """Give the labels."""
+        """Return the labels."""
         return Labels(self.labels, self.log_weights, self.sample_weights)
 
     def _count(self, outputs: NDArray[np.uint16], rows: Positions, threads: _native.Threads) -> tuple[float, float]:
@@ -164,7 +164,7 @@ class ClassVoteTask(ManyClassTask[np.uint16]):
 
 
 class MarginTask(ClassVoteTask):
-    """Weights are L of the margin: the votes of the own class minus the most votes of another."""
+    """The weight of a row is L(margin): the votes for its own class minus those for its strongest rival."""
 
     def _write_log_weights(
         self,
@@ -178,7 +178,7 @@ class MarginTask(ClassVoteTask):
 
 
 class ConfusionTask(ClassVoteTask):
-    """Weights are the sum, over all other classes, of L of the margin against each: AdaBoost.M2."""
+    """The weight of a row is the sum of L(margin) against each other class, as in AdaBoost.M2."""
 
     def _write_log_weights(
         self,
@@ -191,7 +191,7 @@ class ConfusionTask(ClassVoteTask):
 
 
 class OneAgainstRestTask(ClassVoteTask):
-    """Weights are the sum, over all classes, of L of the votes for and against each: AdaBoost.MH."""
+    """The weight of a row is the sum over all classes of L(right minus wrong votes about it), as in AdaBoost.MH."""
 
     def _write_log_weights(
         self,
@@ -207,17 +207,17 @@ class OneAgainstRestTask(ClassVoteTask):
 
 
 class ColourTask(ManyClassTask[np.int8]):
-    """Each learner tells two colours apart, drawn anew: AdaBoost.OC.
+    """Each learner separates two colours, which are drawn for the classes in each iteration, as in AdaBoost.OC.
 
-    A vote counts for all classes of the colour. Weights are the sum, over the classes of the other colour, of L of the
-    margin against each.
+    A vote counts for all classes of the colour. The weight of a row is the sum of L(margin) against each class of the
+    other colour.
 
     Attributes
     ----------
     colours : list of int8 arrays of shape (n_classes,)
-        The colours, -1 or +1, that classes had in each iteration.
+        The colours, -1 or +1, of the classes in each iteration.
     in_patch_counts : int32 array of shape (n_samples,)
-        How many learners were trained on the row: votes do not tell, since each counts for several classes.
+        Number of learners trained on the row: votes do not tell, since each counts for several classes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -227,11 +227,11 @@ class ColourTask(ManyClassTask[np.int8]):
 
     @property
     def state(self) -> TaskState:
-        """Views of the votes, of what they weigh, and of the number of learners that saw a row."""
+        """Views of the votes, of the learning rate, and of the number of learners that saw a row."""
         return super().state | {"in_patch_counts": self.in_patch_counts}
 
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
-        """Count the learners that never saw the row."""
+        """Count, for each row, the learners that never saw it."""
         return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
 
     @property
@@ -240,12 +240,12 @@ class ColourTask(ManyClassTask[np.int8]):
         return Colours(self.colours, len(self.ranks))
 
     def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.int8]:
-        """Colour half of the classes, and weigh the rows by what they are confused with across colours."""
+        """Draw a colour for each class, and compute the weights of rows for these colours."""
         n_classes = len(self.ranks)
         draw = n_classes // 2, self._seed, iteration, _native.Purpose.COLOURS
         colours = np.full(n_classes, -1, dtype=np.int8)
         colours[_native.race(np.zeros(n_classes), *draw, threads)] = 1
-        del self.colours[iteration - 1 :]  # of an iteration that was interrupted
+        del self.colours[iteration - 1 :]  # left by an interrupted iteration
         self.colours.append(colours)
         if self._adaptive:
             table = self._look_up_table(self.learning_rate.value)
@@ -271,12 +271,12 @@ class ColourTask(ManyClassTask[np.int8]):
         )
 
     def compute_weights(self) -> Floats:
-        """Compute the weights whatever the colours, which those of a draw depend on."""
+        """Compute weights that do not depend on colours, unlike those of a draw."""
         log_weights = self.compute_log_weights(self.state)
         return np.asarray(np.exp(log_weights - log_weights.max()))
 
     def _refresh(self, threads: _native.Threads) -> None:
-        """Leave the weights alone: the next colours change them."""
+        """Do nothing: weights are computed when the next colours are drawn."""
 
     def _write_log_weights(
         self,
@@ -288,7 +288,7 @@ class ColourTask(ManyClassTask[np.int8]):
         _native.weigh_confusions(self.labels, votes, None, table, log_weights, self._log_sample_weights, threads)
 
 
-#: The task for each way.
+#: The task of each way.
 TASKS: dict[Multiclass, type[ManyClassTask[Any]]] = {
     "margin": MarginTask,
     "m2": ConfusionTask,

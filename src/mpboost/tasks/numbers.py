@@ -1,4 +1,4 @@
-"""Numbers: the mean of what learners predict, and how rows that it misses gain weight."""
+"""The task of numbers: predictions are means over learners; rows with large residuals get more weight."""
 
 from typing import Any, Literal
 
@@ -14,15 +14,15 @@ from mpboost.tasks.contract import StopsByScore, TaskState
 
 ResidualWeighting = Literal["linear", "square", "exponential", "threshold"]
 
-#: Residuals count up to so many times their median: one outlier must not own p.
+#: Residuals are cut at so many times their median: one outlier must not dominate p.
 MAX_RESIDUAL = 3.0
 
 
 def weigh_residuals(weighting: ResidualWeighting, residuals: Floats) -> Floats:
-    """Weigh rows by the size of their residuals, as multiples of its median.
+    """Compute weights of rows from the sizes of residuals, given as multiples of their median.
 
-    "linear", "square" and "exponential" are the losses of AdaBoost.R2, soft weights that grow with the residual up to
-    a limit. "threshold" is hard, as in AdaBoost.RT: all that counts is whether a residual is above the median.
+    "linear", "square" and "exponential" are the losses of AdaBoost.R2: weights grow with the residual up to a limit.
+    "threshold" is as in AdaBoost.RT: the weight is 1 if the residual is above the median, else 0.
 
     Examples
     --------
@@ -41,29 +41,29 @@ def weigh_residuals(weighting: ResidualWeighting, residuals: Floats) -> Floats:
 
 
 class ValueTask(StopsByScore):
-    """Numbers to predict, and the sums of the predictions so far.
+    """Predicts numbers by the mean over learners, and sums their predictions.
 
     Parameters
     ----------
     labels : float64 array of shape (n_samples,)
         The numbers.
     weighting : str
-        How p follows from residuals.
+        How weights are computed from residuals.
     exploration : float
         Share of the uniform distribution in p.
     adaptive : bool
-        Whether the weights follow the residuals; if not they stay equal.
+        Whether weights depend on residuals; if not, they stay equal.
     sample_weights : float64 array of shape (n_samples,), default=None
-        Positive. They multiply p, and count in the scores.
+        Positive weights of rows, which multiply p and count in the scores.
 
     Attributes
     ----------
     sums : float64 array of shape (n_samples,)
-        F times the number of learners.
+        F times the number of learners: the sum of predictions.
     oop_sums : float64 array of shape (n_samples,)
-        The sums of learners that were not trained on the row.
+        The sum over learners that were not trained on the row.
     oop_counts : int32 array of shape (n_samples,)
-        How many learners these are.
+        The number of these learners.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ValueTask(StopsByScore):
 
     @property
     def state(self) -> TaskState:
-        """Views of the sums, and the number of learners."""
+        """Views of the sums, and of the number of learners."""
         return {
             "sums": self.sums,
             "oop_sums": self.oop_sums,
@@ -103,32 +103,32 @@ class ValueTask(StopsByScore):
         }
 
     def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.float64]:
-        """Give the numbers; something can be learned from any of them."""
+        """Return the numbers to predict."""
         return Labels(self.labels, self.log_weights, self.sample_weights, are_classes=False)
 
     def update(self, outputs: Floats, rows: Positions, threads: _native.Threads) -> None:
-        """Add a learner's predictions, given the rows that it was trained on; refresh weights and scores."""
+        """Add the predictions of a learner, given the rows of its minipatch; update weights and scores."""
         self._n_learners += 1
         self.sums += outputs
         outputs = outputs.copy()
-        outputs[rows] = 0.0  # rather than taken off again, which would leave what rounding left
+        outputs[rows] = 0.0  # adding and subtracting again would leave rounding errors
         self.oop_sums += outputs
         self.oop_counts += 1
         self.oop_counts[rows] -= 1
         self.train_score = self.score(self.sums, int(self._n_learners[0]), self.labels, self.sample_weights)
-        oop = self.predict_oop(self.state, unseen=self._mean)  # no learner, no knowledge
+        oop = self.predict_oop(self.state, unseen=self._mean)  # rows without a learner: the mean of the labels
         self.oop_score = compute_r2(oop, self.labels, self.sample_weights)
         if self._adaptive:
             self.log_weights[:] = self.compute_log_weights(self.state)
 
     def compute_log_weights(self, state: TaskState) -> Floats:
-        """Compute the logarithms of the weights that the rows had in some state."""
+        """Compute the logarithms of the weights of the rows in a given state."""
         if not self._adaptive:
             return self.log_weights.copy()
         residuals = np.abs(self.labels - state["sums"] / state["n_learners"])
         scale = compute_median(residuals, self.sample_weights)
         scale = scale or np.average(residuals, weights=self.sample_weights) or 1.0
-        with np.errstate(over="ignore"):  # infinity is right: it is cut off
+        with np.errstate(over="ignore"):  # infinity is right: weigh_residuals cuts it
             weights = weigh_residuals(self._weighting, residuals / scale)
         mean = np.average(weights, weights=self.sample_weights) or 1.0
         floor = max(self._exploration, np.finfo(np.float64).tiny)
@@ -136,15 +136,15 @@ class ValueTask(StopsByScore):
         return log_weights if self._log_sample_weights is None else log_weights + self._log_sample_weights
 
     def predict_oop(self, state: TaskState, unseen: float = np.nan) -> Floats:
-        """Give the mean of the learners that never saw the row, or something else where there are none."""
+        """Compute the mean over the learners that never saw the row; ``unseen`` if there are none."""
         predictions = np.full(len(self.labels), unseen)
         np.divide(state["oop_sums"], state["oop_counts"], out=predictions, where=state["oop_counts"] > 0)
         return predictions
 
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
-        """Count the learners that never saw the row."""
+        """Count, for each row, the learners that never saw it."""
         return state["oop_counts"].copy()
 
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Give the R^2 on other rows."""
+        """Compute R^2 on other rows."""
         return compute_r2(totals / n_learners, labels, weights)

@@ -1,27 +1,27 @@
-"""The learning rate: what a vote weighs where p is made of votes."""
+"""The learning rate: the weight of a vote when p is computed from votes."""
 
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: The learning rate that "auto" starts with and does not exceed, and the one that it does not fall below.
+#: The limits of "auto", which starts with the upper one.
 MAX_AUTO_RATE, MIN_AUTO_RATE = 0.1, 0.001
-#: The share of rows in a minipatch that "auto" lets be wrong by the votes of learners that never saw them.
+#: The share of wrong rows in minipatches, by out-of-patch votes, above which "auto" lowers the rate.
 MAX_WRONG_SHARE = 0.4
-#: How fast "auto" follows: the weight of the last minipatch in the share, and of the share in the rate.
+#: How fast "auto" reacts: the weight of earlier minipatches in the share, and of the share in the rate.
 MEMORY, GAIN = 0.9, 0.5
-#: Minipatches before "auto" begins: with fewer votes there is little to tell right from wrong by.
+#: Minipatches before "auto" begins: fewer votes cannot tell right rows from wrong ones.
 N_WARM_UP = 5
 
 
 class LearningRate:
-    """A learning rate that stays what it is, or one that the labels are asked how much they can bear.
+    """A fixed learning rate, or one that is lowered while labels look noisy.
 
-    The more a vote weighs, the more p prefers rows that are voted down. Where labels are clean that is where there is
-    something left to learn. Where they are noisy these are the wrong labels, and as soon as minipatches are full of
-    them learners learn the opposite of what holds. Votes of learners that never saw a row tell how far that has
-    gone: "auto" lets the rate fall while more than a certain share of the minipatches is wrong by them, and rise again.
+    The larger the rate, the more p prefers rows that are predicted wrong. If labels are clean, these rows are the ones
+    to learn from. If labels are noisy, these rows have wrong labels, and learners that are trained on minipatches full
+    of them learn the wrong thing. "auto" detects this by the votes of learners that never saw a row: it lowers the rate
+    while more than a certain share of the rows in minipatches is wrong by these votes, and raises it afterwards.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class LearningRate:
     Attributes
     ----------
     value : float64 array of shape (1,)
-        The learning rate now.
+        The current learning rate.
     """
 
     def __init__(self, rate: float | Literal["auto"]):
@@ -41,7 +41,7 @@ class LearningRate:
         self._n_minipatches = 0
 
     def adapt(self, margins: NDArray[np.int32]) -> None:
-        """Take a minipatch, by the margins that its rows have in the votes of learners that never saw them."""
+        """Adapt the rate to a minipatch, given the out-of-patch margins of its rows."""
         n_wrong, n_right = np.count_nonzero(margins < 0), np.count_nonzero(margins > 0)
         if self.is_fixed or not n_wrong + n_right:
             return

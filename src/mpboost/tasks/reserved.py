@@ -1,4 +1,4 @@
-"""How gradient models judge rows out of patch: by rows that a model never learns from."""
+"""Out-of-patch predictions of gradient boosting, by rows that a model never learns from."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,36 +13,36 @@ from mpboost.tasks.losses import Loss, Step
 
 
 class ReservedRows:
-    """The rows that have an out-of-patch prediction, and what it is.
+    """The rows that have an out-of-patch prediction, their predictions, score and loss.
 
-    With ``leaf_refit`` all rows but the reserved ones have a say in the values of leaves, so only those can be judged.
-    Where there are several models each has reserved rows of its own. Without ``leaf_refit`` all rows can be judged by
-    the trees that did not have them in their minipatch, but that score is too low: these trees make up for what those
-    did that had the row. (Of labels that are noise, they get 29 % right.)
+    With ``leaf_refit`` the values of leaves come from all rows but the reserved ones, so only the reserved rows have an
+    out-of-patch prediction. If several models take turns, each has its own reserved rows. Without ``leaf_refit`` every
+    row can be predicted by the trees whose minipatch did not contain it. But that score is too low, since these trees
+    correct what the trees with the row did. (For labels that are pure noise, 29 % of the predictions are right.)
 
     Parameters
     ----------
     loss : Loss
-        Tells how good predictions are.
+        Computes the score and the loss of predictions.
     labels : array of shape (n_samples,)
-        What is to be learned, as the problem codes it.
+        Labels, as the ``Problem`` codes them.
     sample_weights : float64 array of shape (n_samples,) or None
-        What rows count in the score and in the loss.
+        Weights of rows in the score and in the loss.
     reserved : sequence of int64 arrays
-        For each model the rows that it never learns from.
+        For each model, the rows that it never learns from.
     keeps_patches : bool
-        Whether what trees say about their own minipatches is kept apart, to judge all rows by the others.
+        Whether to sum the outputs of trees for their own minipatches, to predict all rows by the other trees.
 
     Attributes
     ----------
     reserved : sequence of int64 arrays
-        For each model the rows that it never learns from.
+        For each model, the rows that it never learns from.
     rows : int64 array
         The rows that have an out-of-patch prediction.
     raw : float64 array of shape (n_judged,) or (n_judged, n_outputs)
-        Raw predictions for these, in the users' units.
+        Raw predictions for these rows, in the users' units.
     score, quality : float
-        Of these predictions; the quality is minus their mean loss. NaN where there are none.
+        Score of these predictions, and minus their mean loss; NaN if there are none.
     losses : list of float
         Their mean loss after each tree, in the engine's units.
     """
@@ -77,12 +77,12 @@ class ReservedRows:
 
     @property
     def state(self) -> TaskState:
-        """Views of the raw predictions and, where rows are judged by trees that did not have them, of their number."""
+        """Views of the raw predictions and, with ``keeps_patches``, of the number of trees with each row."""
         counts = {} if self._in_patch is None else {"in_patch_counts": self._in_patch_counts}
         return {"oop_raw": self.raw} | counts
 
     def count_learners(self, state: TaskState, n_learners: int, n_samples: int) -> NDArray[np.int32]:
-        """Count the trees of the model that reserved a row, or those whose minipatch did not have it."""
+        """Count, for each row, the trees of the model that reserved it, or those whose minipatch did not contain it."""
         if "in_patch_counts" in state:
             return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
         counts = np.zeros(n_samples, dtype=np.int32)
@@ -91,7 +91,7 @@ class ReservedRows:
         return counts
 
     def update(self, model: int, raw: Singles, step: Step, rows: Positions) -> None:
-        """Take the raw predictions of a model after a step, which was learned from the rows of a minipatch."""
+        """Update predictions, score and loss after a step of a model, given the rows of its minipatch."""
         if not len(self.rows):
             self.losses.append(np.nan)
             return
@@ -107,5 +107,5 @@ class ReservedRows:
         self.quality = -loss
 
     def _to_users(self, raw: Singles) -> Floats:
-        """Turn raw predictions from the engine's units into the users'."""
+        """Convert raw predictions from the engine's units to the users' units."""
         return self._loss.offset + self._loss.scale * raw.astype(np.float64)

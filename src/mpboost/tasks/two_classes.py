@@ -1,4 +1,4 @@
-"""Two classes: the sum of votes, and the weights that follow from it."""
+"""The task of two classes: sums of votes, and weights of rows that depend on them."""
 
 from typing import Any, Literal
 
@@ -15,25 +15,25 @@ from mpboost.tasks.weightings import Weighting
 
 
 class BinaryTask(VotingTask):
-    """Two classes, coded -1 and +1, and the votes that they got so far.
+    """Two classes, coded -1 and +1, and the sums of votes.
 
     Parameters
     ----------
     labels : int8 array of shape (n_samples,)
         -1 or +1; both occur.
     weighting, learning_rate, adaptive, seed, sample_weights
-        As of VotingTask.
+        See VotingTask.
 
     Attributes
     ----------
     votes : int32 array
-        F over the learning rate: the sum of all votes.
+        F divided by the learning rate: the sum of all votes.
     in_patch_votes : int32 array
-        S over the learning rate: the votes of learners that were trained on the row, so that G = F - S.
+        S divided by the learning rate: the votes of learners that were trained on the row. G = F - S.
     in_patch_counts : int32 array
-        How many learners these are.
+        The number of these learners.
     tie_label : int
-        What a vote of zero means: the class of more weight, or +1.
+        The prediction if votes sum to 0: the class of more weight, or +1.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class BinaryTask(VotingTask):
 
     @property
     def state(self) -> TaskState:
-        """Views of the arrays that votes add up to."""
+        """Views of the arrays that votes are added to."""
         return {
             "votes": self.votes,
             "in_patch_votes": self.in_patch_votes,
@@ -73,11 +73,11 @@ class BinaryTask(VotingTask):
         }
 
     def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.int8]:
-        """Give the labels."""
+        """Return the labels."""
         return Labels(self.labels, self.log_weights, self.sample_weights)
 
     def update(self, outputs: NDArray[np.int8], rows: Positions, threads: _native.Threads) -> None:
-        """Add a learner's votes, given the rows that it was trained on; refresh weights and scores."""
+        """Add the votes of a learner, given the rows of its minipatch; update weights and scores."""
         self._n_learners += 1
         if self._adaptive and not self.learning_rate.is_fixed:
             self.learning_rate.adapt((self.votes[rows] - self.in_patch_votes[rows]) * self.labels[rows])
@@ -98,7 +98,7 @@ class BinaryTask(VotingTask):
         self._set_scores(train, out_of_patch)
 
     def compute_log_weights(self, state: TaskState) -> Floats:
-        """Compute the logarithms of the weights that the rows had in some state."""
+        """Compute the logarithms of the weights of the rows in a given state."""
         if not self._adaptive:
             return self.log_weights.copy()
         table = self._table.look_up(state["learning_rate"][0], self._n_learners)
@@ -106,17 +106,17 @@ class BinaryTask(VotingTask):
         return log_weights if self._log_sample_weights is None else log_weights + self._log_sample_weights
 
     def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
-        """Count the votes for each class of the learners that never saw the row."""
+        """Count the votes for each class, by the learners that never saw the row."""
         votes, n_out_of_patch = state["votes"] - state["in_patch_votes"], n_learners - state["in_patch_counts"]
         counts = np.column_stack([n_out_of_patch - votes, n_out_of_patch + votes])
         counts //= 2
         return counts
 
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
-        """Count the learners that never saw the row."""
+        """Count, for each row, the learners that never saw it."""
         return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
 
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Give the accuracy on other rows."""
+        """Compute the accuracy on other rows."""
         predicted = np.where(totals == 0, self.tie_label, np.sign(totals))
         return float(np.average(predicted == labels, weights=weights))

@@ -1,4 +1,4 @@
-"""What tasks of classes have in common, be they two or many: votes, their weight, and their learning rate."""
+"""The common part of tasks of two and of many classes: votes, weights of rows, learning rate."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Literal
@@ -14,31 +14,31 @@ from mpboost.tasks.weightings import Weighting, WeightTable
 
 
 class VotingTask(StopsByScore, ABC):
-    """Classes to tell apart, and the votes for them.
+    """Base of tasks whose learners vote for classes.
 
     Parameters
     ----------
     classes : uint16 array of shape (n_samples,)
         Codes of classes: 0, 1, 2, ...
     n_classes : int
-        How many there are.
+        The number of classes.
     weighting : str
-        L of the paper's Table I.
+        L of the paper's Table I: the weight of a row as a function of its margin.
     learning_rate : float or "auto"
-        Weight of a vote inside L.
+        Weight of a vote in L.
     adaptive : bool
-        Whether the weights follow the margins; if not they stay equal.
+        Whether weights depend on margins; if not, they stay equal.
     seed : int
-        Settles what is drawn besides rows and features.
+        Determines draws other than those of rows and features.
     sample_weights : float64 array of shape (n_samples,) or None
-        Positive. They multiply L, and count in the scores.
+        Positive weights of rows, which multiply L and count in the scores.
 
     Attributes
     ----------
     log_weights : float64 array
         log of L times the sample weight of each row, up to a constant.
     learning_rate : LearningRate
-        What a vote weighs inside L.
+        The weight of a vote in L.
     ranks : uint16 array of shape (n_classes,)
         At a tie, the class of the highest rank wins.
     """
@@ -70,20 +70,20 @@ class VotingTask(StopsByScore, ABC):
 
     @abstractmethod
     def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[Any]:
-        """Count the votes for each class of the learners that never saw the row: (n_samples, n_classes)."""
+        """Count the votes for each class, by the learners that never saw the row: (n_samples, n_classes)."""
 
     def compute_single_accuracy(self, n_learners: int) -> float:
-        """Compute how often single learners are right about rows that they never saw."""
+        """Compute the accuracy of single learners on rows that they never saw."""
         votes = self.count_oop_votes(self.state, n_learners)
         return float(np.take_along_axis(votes, self.classes[:, None], axis=1).sum() / votes.sum())
 
     @property
     @abstractmethod
     def state(self) -> TaskState:
-        """Views of the votes, and what they weigh."""
+        """Views of the votes, and of the learning rate."""
 
     def _set_scores(self, train: float, out_of_patch: float) -> None:
-        """Set the scores from the weight of the rows that are right."""
-        # The order of summation makes a difference in the last bit: not to exceed 1.
+        """Compute the scores from the weight of right rows."""
+        # The last bit depends on the order of summation: do not exceed 1.
         self.train_score = min(1.0, train / self._total_weight)
         self.oop_score = min(1.0, out_of_patch / self._total_weight)

@@ -1,4 +1,4 @@
-"""The weighting L of the paper's Table I: how p follows from margins."""
+"""The weighting L of the paper's Table I, which computes p from margins."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ def log_weighting(weighting: Weighting, margins: Floats) -> Floats:
 
 
 class WeightTable:
-    """Keeps log L of every margin that so many votes can have, for the learning rate that was asked for last.
+    """A table of log L for every possible margin, kept for the last learning rate.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class WeightTable:
         self._table = np.empty(0)
 
     def look_up(self, learning_rate: float, n_votes: int) -> Floats:
-        """Give log L for margins from minus so many votes, or more, to as many."""
+        """Return log L for all margins from ``-n`` to ``n`` votes, with ``n`` at least ``n_votes``."""
         if learning_rate != self._learning_rate or n_votes > self._n_votes:
             if n_votes > self._n_votes:
                 self._n_votes = 2 * n_votes

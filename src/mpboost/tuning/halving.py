@@ -15,6 +15,7 @@ from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.progress import Bar
 from mpboost.boosting.run import BoostingRun
 from mpboost.boosting.stop_reasons import StopReason
+from mpboost.estimators.base import MinipatchBooster
 
 #: Scores on either side that a score is averaged with: one lucky iteration must not win.
 NEIGHBOURS = 5
@@ -42,7 +43,7 @@ class Candidate:
 
     index: int
     params: dict[str, Any]
-    model: Any
+    model: MinipatchBooster | None
     rung: int = 0
     score: float = math.nan
     n_iterations: int = 0
@@ -57,13 +58,19 @@ class Candidate:
         return is_running, -1 if failed else 0 if is_running else self.rung, self.sortable_score, -self.index
 
     @property
+    def held_model(self) -> MinipatchBooster:
+        """The model, of a candidate that has not lost."""
+        assert self.model is not None
+        return self.model
+
+    @property
     def sortable_score(self) -> float:
         """The score, with NaN as the worst."""
         return -math.inf if math.isnan(self.score) else self.score
 
     def train(self, fit: Callable[[Any], Any], rung_end: "RungEnd", time_limit: float | None) -> None:
         """Train until the rung or the fit ends; the parameters of the model are restored afterwards."""
-        model = self.model
+        model = self.held_model
         model._validate_params()
         own_limit = None if model.time_limit is None else model.time_limit - self.fit_time
         limits = [max(limit, 1e-9) for limit in (own_limit, time_limit) if limit is not None]
@@ -124,7 +131,7 @@ def plan_rungs(n_candidates: int, n_estimators: int, factor: int, min_iterations
     return [*rungs, Rung(len(rungs) + 1, n_candidates, 1, math.inf, n_estimators - done)]
 
 
-def smooth_score(model: Any) -> float:
+def smooth_score(model: MinipatchBooster) -> float:
     """Average the out-of-patch score of a model with its neighbours on the curve."""
     best = model.best_iteration_
     return float(np.mean(model.oop_scores_[max(0, best - NEIGHBOURS) : best + NEIGHBOURS]))
@@ -241,7 +248,7 @@ class Tournament:
         winner = self.leader
         assert winner is not None
         if not winner.has_ended:
-            winner.model.stop_reason_ = "" if self.stop_reason is None else self.stop_reason.describe()
+            winner.held_model.stop_reason_ = "" if self.stop_reason is None else self.stop_reason.describe()
         return winner
 
     @property

@@ -174,9 +174,9 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         with nullcontext() if bar is None else bar.watch(tournament):
             winner = tournament.run(lambda model: model.fit(X, y, sample_weight=sample_weight, **fit_params))
 
-        if not winner.model.warm_start:
-            vars(winner.model).pop("_run", None)  # the binned data
-        self.best_estimator_ = winner.model
+        self.best_estimator_ = winner.held_model
+        if not self.best_estimator_.warm_start:
+            self.best_estimator_.__dict__.pop("_run", None)  # the binned data
         self.best_params_, self.best_score_, self.best_index_ = winner.params, winner.score, winner.index
         self.results_ = tabulate(candidates, self.error_score)
         self.stop_reason_ = "all rungs done" if tournament.stop_reason is None else tournament.stop_reason.describe()

@@ -13,8 +13,9 @@ EXPECTED_FAILURES = dict.fromkeys(
 
 
 class Check(NamedTuple):
-    """A check, the estimator that it is for, and why it is expected to fail, if it is."""
+    """A check, the configuration and the estimator that it is for, and why it is expected to fail, if it is."""
 
+    configuration: str
     id: str
     estimator: Any
     run: Any
@@ -27,4 +28,4 @@ def list_checks(subject) -> Iterator[Check]:
         for estimator, run in estimator_checks_generator(subject.estimator(**{"n_estimators": 20} | parameters)):
             check = run.func.__name__
             words = [name, check, *(f"{key}={value}" for key, value in run.keywords.items())]
-            yield Check("-".join(words), estimator, run, EXPECTED_FAILURES.get(check))
+            yield Check(name, "-".join(words), estimator, run, EXPECTED_FAILURES.get(check))

@@ -45,18 +45,19 @@ COPIES = {
 }
 
 
+def list_marks(check):
+    """List the marks of a check; of all configurations, only the default is quick."""
+    marks = [] if check.configuration == "default" else [pytest.mark.slow]
+    return [*marks, pytest.mark.xfail(reason=check.reason, strict=True)] if check.reason else marks
+
+
 class CheckBattery:
     """What scikit-learn checks, how parameters are set and shown, and what pickles hold."""
 
     def pytest_generate_tests(self, metafunc):
         if "check" in metafunc.fixturenames:
-            checks = [
-                pytest.param(each, id=each.id, marks=pytest.mark.xfail(reason=each.reason, strict=True))
-                if each.reason
-                else pytest.param(each, id=each.id)
-                for each in list_checks(self.subject)
-            ]
-            metafunc.parametrize("check", checks)
+            checks = list_checks(self.subject)
+            metafunc.parametrize("check", [pytest.param(each, id=each.id, marks=list_marks(each)) for each in checks])
 
     def test_estimator_passes_scikit_learn(self, check):
         check.run(check.estimator)
@@ -103,6 +104,7 @@ class CheckBattery:
         assert "Not fitted" in before
         assert "Not fitted" not in after
 
+    @pytest.mark.slow
     def test_pickle_is_read_by_a_fresh_process(self, tmp_path):
         X, y = self.subject.make_data()
         model = self.subject.make().fit(X, y)
@@ -159,6 +161,7 @@ class ContractBattery:
 
     # Tools
 
+    @pytest.mark.slow
     def test_grid_search_finds_the_better_setting(self):
         data = self.subject.make_data(500)
         search = GridSearchCV(self.subject.make(), {"n_estimators": [1, 40]}, cv=3).fit(*data)

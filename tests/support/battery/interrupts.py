@@ -70,6 +70,7 @@ class InterruptBattery:
         assert model.stop_reason_ == ("interrupted" if interrupts else "stopped by StopAt")
         assert_same_model(self.subject, model, self.subject.make(n_estimators=12).fit(X, y), X)
 
+    @pytest.mark.slow
     def test_ctrl_c_ends_the_fit_at_once(self, tmp_path, record_property):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(50_000, 20)).astype(np.float32)

@@ -44,12 +44,14 @@ class ThreadBattery:
     def make_model(self, **parameters):
         return self.subject.make(**{"n_estimators": 10, "max_samples": 300, **parameters})
 
+    @pytest.mark.slow
     def test_n_jobs_does_not_change_the_model(self):
         X, y = self.make_rows()
         alone = self.make_model(n_jobs=1).fit(X, y)
         for n_jobs in (2, 4, None, -1):
             assert_same_model(self.subject, self.make_model(n_jobs=n_jobs).fit(X, y), alone, X)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_predictions_of_eight_threads_at_once_are_the_same(self, n_jobs):
         X, y = self.make_rows()
@@ -60,6 +62,7 @@ class ThreadBattery:
         for k in range(4):
             assert_equal_bytes(np.concatenate(results[8 * k : 8 * k + 8]), expected)
 
+    @pytest.mark.slow
     def test_fits_of_several_threads_at_once_are_the_same(self):
         X, y = self.make_rows()
         expected = self.make_model().fit(X, y)
@@ -68,6 +71,7 @@ class ThreadBattery:
         for model in models:
             assert_same_model(self.subject, model, expected, X)
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
     @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
     def test_forked_child_can_fit_and_predict(self):
@@ -96,6 +100,7 @@ class ThreadBattery:
 class ProcessorBattery(ThreadBattery):
     """What threads and processes must not change, and how many there are."""
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs a system that ties processes to processors")
     def test_n_jobs_of_all_processors_counts_those_that_the_process_may_use(self, tmp_path):
         path = tmp_path / "fit.joblib"

@@ -23,9 +23,9 @@ FITS = {
 def make_bad_validation(X, y):
     """Make keywords that fit must refuse, and a word of why."""
     return {
-        "x-alone": ({"X_val": X}, "go together"),
-        "y-alone": ({"y_val": y}, "go together"),
-        "weights-alone": ({"sample_weight_val": np.ones(len(y))}, "go together"),
+        "x-alone": ({"X_val": X}, "passed together"),
+        "y-alone": ({"y_val": y}, "passed together"),
+        "weights-alone": ({"sample_weight_val": np.ones(len(y))}, "passed together"),
         "fewer-features": ({"X_val": X[:, :3], "y_val": y}, "features"),
         "fewer-rows": ({"X_val": X[:-1], "y_val": y}, "inconsistent"),
         "no-rows": ({"X_val": X[:0], "y_val": y[:0]}, "0 sample"),

@@ -70,6 +70,7 @@ class WeightBattery:
 
     # In place of scikit-learn's two checks of equivalence
 
+    @pytest.mark.slow
     def test_weights_equal_repetition_on_average(self):
         assert compare_means(self.subject, "weighted", "repeated") < 2.0
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ..cases import list_cases
 from .naive_gradient_tree import Problem
 from .naive_tree import MISSING, find_leaves, read_sets, read_splits
 
@@ -60,7 +61,8 @@ PROBLEMS = {
         "l2_regularization": 2.0,
     },
 }
-problems = pytest.mark.parametrize("options", PROBLEMS.values(), ids=PROBLEMS.keys())
+SLOW = ("17 columns", "255 codes", "255 categories", "255 categories, missing", "as many leaves as there are")
+problems = pytest.mark.parametrize("options", list_cases(PROBLEMS, PROBLEMS.keys() - SLOW))
 
 
 def predict(problem, grown, codes=None):

@@ -84,3 +84,8 @@ SORTED_PATCHES = {
         rows=(2, 9, 60, 200), n_features=6, n_categorical=4, n_categories=11, missing=0.1, weigh=WEIGHTS["uniform"]
     ),
 }
+
+
+def list_small(patches: dict[str, Patch]) -> list[str]:
+    """List the names of patches that are grown in a moment even naively."""
+    return [name for name, patch in patches.items() if sum(patch.rows) <= 400]

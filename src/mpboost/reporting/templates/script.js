@@ -1,5 +1,5 @@
 "use strict";
-// All of the page works without this: it sorts tables and shows notes at once and nicely.
+// Sorts tables and shows notes on hover. The page also works without this script.
 
 const tip = document.getElementById("tip");
 
@@ -23,7 +23,7 @@ function sortTable(table, header, column) {
   header.setAttribute("aria-sort", direction);
   const rows = Array.from(table.tBodies[0].rows, (row) => [readCell(row, column), row]);
   rows.sort(([a], [b]) => {
-    if (a === null || b === null) return (a === null) - (b === null);  // missing ones last, either way
+    if (a === null || b === null) return (a === null) - (b === null);  // missing values last, in either order
     return sign * compare(a, b);
   });
   table.tBodies[0].append(...rows.map(([, row]) => row));
@@ -53,7 +53,7 @@ function showTip(event) {
 }
 
 for (const chart of document.querySelectorAll(".chart")) {
-  // Browsers show titles too, but late and small: they become notes of our own.
+  // Browsers show titles late and small: replace them by our own notes.
   for (const title of chart.querySelectorAll("title")) {
     title.parentNode.dataset.note = title.textContent;
     title.remove();
@@ -62,7 +62,7 @@ for (const chart of document.querySelectorAll(".chart")) {
   chart.addEventListener("pointerleave", () => { tip.hidden = true; });
 }
 
-// What is folded on screen is unfolded on paper.
+// Open all details for printing.
 window.addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;
 });

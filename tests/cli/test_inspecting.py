@@ -1,4 +1,4 @@
-"""The commands report and issues."""
+"""The commands report, issues and info."""
 
 import json
 import warnings
@@ -66,9 +66,9 @@ def test_report_must_be_a_page(run, trained):
     ("target", "other", "words"),
     [
         ("churned", "plan", "is missing in "),
-        ("churned", "currency", "has classes that the model does not know: ['EUR']"),
+        ("churned", "currency", "contains classes unknown to the model: ['EUR']"),
         ("churned", "chuned", "did you mean 'churned'?"),
-        ("spend", "churned", "holds words, but the model predicts numbers"),
+        ("spend", "churned", "contains text, but the model predicts numbers"),
     ],
 )
 def test_report_says_what_is_wrong_with_the_target(run, fit, pages, target, other, words):
@@ -102,7 +102,7 @@ def test_issues_finds_wrong_labels(run, fit, wrong):
     assert {issue["row"]: issue["given"] for issue in facts["issues"]} == wrong
     assert all(issue["suggested"] != issue["given"] for issue in facts["issues"])
     words = run("issues", "model.mpb", "wrong.csv", "-n", "2").stdout
-    assert "churned, as given" in words
+    assert "churned suggested" in words
     assert "calls" in words.splitlines()[2]  # the most useful column is shown
 
 
@@ -125,7 +125,7 @@ def test_issues_of_numbers(run, fit):
 
 
 @pytest.mark.parametrize("command", ["issues", "report"])
-def test_looking_needs_the_training_table(run, trained, folder, pages, command):
+def test_report_and_issues_need_the_training_table(run, trained, folder, pages, command):
     table = make_customers()
     write_text(table.slice(0, 100), folder / "half.csv")
     write_text(table.take(pa.array(np.arange(200)[::-1])), folder / "turned.csv")
@@ -142,3 +142,20 @@ def test_warnings_become_notes(run, fit, folder):
     n_judged = np.count_nonzero(~np.isnan(load_model(folder / "model.mpb").observation_difficulty_))
     assert f"Note: Only the {n_judged} rows" in result.stderr
     json.loads(result.stdout)
+
+
+def test_info_tells_what_a_model_is(run, fit):
+    fit("customers.csv", "--set", "max_depth=3")
+    words = run("info", "model.mpb").stdout
+    for said in ("MPBoostClassifier", "churned", "no, yes", "max_depth=3", "calls", "20 iterations"):
+        assert said in words
+    facts = json.loads(run("info", "model.mpb", "--json").stdout)
+    assert (facts["target"], facts["classes"], facts["trees"]) == ("churned", ["no", "yes"], 20)
+
+
+def test_info_reads_models_from_python(run, folder):
+    from mpboost import MPBoostRegressor, save_model
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    save_model(MPBoostRegressor(n_estimators=5).fit(X, X[:, 0]), folder / "python.mpboost")
+    assert json.loads(run("info", "python.mpboost", "--json").stdout)["target"] is None

@@ -1,11 +1,11 @@
-"""Words and numbers as people read them."""
+"""Format counts, names, shares and times for messages."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def count(n: int, noun: str) -> str:
-    """Count things.
+    """Format a count and its noun, in the plural where needed.
 
     Examples
     --------
@@ -17,7 +17,7 @@ def count(n: int, noun: str) -> str:
 
 
 def list_names(names: Iterable[object], most: int = 8) -> str:
-    """List names, the first ones if there are many.
+    """Join names by commas; if there are many, only the first ones.
 
     Examples
     --------
@@ -30,26 +30,26 @@ def list_names(names: Iterable[object], most: int = 8) -> str:
     return f"{', '.join(words[:most])} and {len(words) - most} more"
 
 
-def find_closest(name: str, known: Iterable[str]) -> str:
-    """Ask for the closest of the known names: the end of a sentence.
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """End an error message: suggest the most similar known name, or list the known names.
 
     Examples
     --------
-    >>> find_closest("incme", ["age", "income"])
+    >>> suggest_name("incme", ["age", "income"])
     "; did you mean 'income'?"
-    >>> find_closest("zzz", ["age", "income"])
-    '; there are age, income.'
+    >>> suggest_name("zzz", ["age", "income"])
+    '. Available: age, income.'
     """
     known = list(known)
     lower = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), lower, n=1)
     if close:
         return f"; did you mean {lower[close[0]]!r}?"
-    return f"; there are {list_names(known)}." if known else "."
+    return f". Available: {list_names(known)}." if known else "."
 
 
 def format_share(share: float) -> str:
-    """Format a share of rows.
+    """Format a share as a percentage.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def format_share(share: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Format a time.
+    """Format a duration.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a contestant is given: a data set, split, and what is known of it."""
+"""A data set, split into rows to learn from and rows to test on."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Rows to learn from and rows to be judged by.
+class SplitSet:
+    """A data set, split into training rows and test rows.
 
-    ``categorical`` are the columns that hold codes of categories; ``is_regression`` tells that numbers are learned, not
-    classes.
+    ``categorical`` are the columns that hold codes of categories; ``is_regression`` tells that numbers are predicted
+    instead of classes.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Problem:
     categorical: tuple[int, ...] = ()
     is_regression: bool = False
 
-    def encode(self) -> "Problem":
+    def encode(self) -> "SplitSet":
         """Give the classes numbers from 0 on, as XGBoost wants them."""
         if self.is_regression:
             return self

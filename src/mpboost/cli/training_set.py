@@ -1,0 +1,133 @@
+"""Read a training set from a table: its target, its features, and a summary of both for the user."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+from numpy.typing import NDArray
+
+from mpboost.cli.features import (
+    PARTS,
+    PARTS_OF,
+    Column,
+    ColumnKind,
+    choose_features,
+    make_training_features,
+    parse_column_names,
+)
+from mpboost.cli.formatting import count, format_share, list_names
+from mpboost.cli.output import Output
+from mpboost.cli.tables import get_suffix, read_table
+from mpboost.cli.targets import TargetKind, as_labels, choose_target_kind, read_target
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """A table that is ready for a fit.
+
+    Attributes
+    ----------
+    X : Table
+        The features.
+    y : array
+        The labels or numbers.
+    target : str
+        Name of the target column.
+    kind : TargetKind
+        Classification or regression.
+    reason : str
+        Why, if the user did not decide.
+    columns : list of Column
+        All other columns, used or left out.
+    """
+
+    X: pa.Table
+    y: NDArray[Any]
+    target: str
+    kind: TargetKind
+    reason: str
+    columns: list[Column]
+
+
+def choose_target_name(target: str | None, path: Path) -> str:
+    """Return the name of the target column: required, except for .npz files."""
+    if target is None and get_suffix(path) != ".npz":
+        raise typer.BadParameter("give the name of the column to predict.", param_hint="--target")
+    return target or "y"
+
+
+def read_training_set(
+    path: Path, target: str, kind: TargetKind, *, keep: Sequence[str] | None, drop: Sequence[str]
+) -> TrainingSet:
+    """Read a table and choose its features; ``keep=None`` keeps all columns."""
+    table = read_table(path)
+    y = read_target(table, target, path)
+    kind, reason = choose_target_kind(kind, y, target)
+    if kind is TargetKind.CLASSIFICATION:
+        y = as_labels(y)
+    kept = table.column_names if keep is None else parse_column_names(keep, table, path)
+    columns = choose_features(table, target=target, keep=kept, drop=parse_column_names(drop, table, path))
+    if not any(column.features for column in columns):
+        left_out = "; ".join(f"{column.name} {column.reason}" for column in columns[:5])
+        raise ValueError(f"{path} has no usable column besides the target {target!r}. {left_out}".strip())
+    return TrainingSet(make_training_features(table, columns), y, target, kind, reason, columns)
+
+
+def show_training_set(data: TrainingSet, path: Path, out: Output) -> None:
+    """Show the columns of a training set, and how they are used."""
+    n_rows = len(data.y)
+    used = {kind: [each for each in data.columns if each.features and each.kind is kind] for kind in ColumnKind}
+    left_out = [each for each in data.columns if not each.features]
+    dates = [each for kind in PARTS_OF for each in used[kind]]
+    rows = [("numbers", list_names(each.name for each in used[ColumnKind.NUMBER]))]
+    rows += [("categories", list_names(f"{each.name} ({each.n_values})" for each in used[ColumnKind.CATEGORY]))]
+    rows += [("dates" if i == 0 else "", _explain_date(each)) for i, each in enumerate(dates)]
+    incomplete = [each for each in data.columns if each.features and each.n_missing]
+    rows += [("missing", list_names(f"{each.name} {format_share(each.n_missing / n_rows)}" for each in incomplete))]
+    rows += _group_left_out(left_out)
+    rows += [("target", _describe_target(data))]
+    out.title(path.name, f"{count(n_rows, 'row')}, {count(len(data.columns) + 1, 'column')}")
+    out.rows([row for row in rows if row[1]])
+    out.record(
+        table=str(path),
+        rows=n_rows,
+        target=data.target,
+        task=data.kind,
+        features=data.X.column_names,
+        derived={each.name: each.features for each in dates},
+        left_out={each.name: each.reason for each in left_out},
+    )
+
+
+def _explain_date(column: Column) -> str:
+    parts = [name.rpartition(":")[2] for name in column.features]
+    return f"{column.name} becomes " + ", ".join(
+        f"{name} ({PARTS[part]})" for name, part in zip(column.features, parts, strict=True)
+    )
+
+
+def _group_left_out(columns: Sequence[Column]) -> list[tuple[str, str]]:
+    """Group the columns that are left out by reason; mention --keep where it helps."""
+    groups: dict[str, list[str]] = {}
+    for column in columns:
+        groups.setdefault(column.reason, []).append(column.name)
+    rows = [f"{list_names(names)} {reason}" for reason, names in groups.items()]
+    if any("identifier" in reason or "always" in reason for reason in groups):
+        rows.append("(--keep NAME uses such a column anyway)")
+    return [("left out" if i == 0 else "", row) for i, row in enumerate(rows)]
+
+
+def _describe_target(data: TrainingSet) -> str:
+    if data.kind is TargetKind.REGRESSION:
+        low, high = data.y.min(), data.y.max()
+        description = f"{data.target}, a number from {low:g} to {high:g}"
+    else:
+        classes, counts = np.unique(data.y, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        shares = list_names((f"{classes[i]} {format_share(counts[i] / len(data.y))}" for i in order), 5)
+        description = f"{data.target}, {count(len(classes), 'class')}: {shares}"
+    return f"{description} ({data.reason})" if data.reason else description
