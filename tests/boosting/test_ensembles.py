@@ -78,11 +78,11 @@ def test_ensemble_passes_through_a_file(n_outputs, n_classes):
 @pytest.mark.parametrize(
     ("n_classes", "change", "message"),
     [
-        pytest.param(4, np.copy, "size 3, but 4", id="fewer outputs than classes"),
+        pytest.param(4, np.copy, "size 3, but must have 4", id="fewer outputs than classes"),
         pytest.param(2, np.copy, "2 dimensions", id="outputs of two classes"),
         pytest.param(3, np.ravel, "1 dimensions", id="flat"),
         pytest.param(3, lambda values: values[:-1], "valid trees", id="a leaf less"),
-        pytest.param(3, lambda values: values.reshape(3, -1), "but 3 is needed", id="reshaped"),
+        pytest.param(3, lambda values: values.reshape(3, -1), "but must have 3", id="reshaped"),
         pytest.param(3, lambda values: np.where(values > 0, np.inf, values), "finite", id="infinite"),
         pytest.param(0, lambda values: values[:, :0], "valid trees", id="no outputs"),
     ],

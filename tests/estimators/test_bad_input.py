@@ -153,7 +153,7 @@ def test_fit_that_fails_half_way_of_a_warm_start_can_be_repeated():
     with pytest.raises(RuntimeError, match="on purpose"):
         model.set_params(n_estimators=12, callbacks=[FailAt(3)]).fit(X, Y)
     assert model.n_iter_ == 2  # as it was
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts over"):
         model.set_params(callbacks=None).fit(X, Y)
     np.testing.assert_array_equal(model.oop_scores_, whole.oop_scores_)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))

@@ -32,7 +32,7 @@ def test_warm_start_equals_one_long_fit(stopping):
 def test_warm_start_set_after_the_first_fit_starts_anew():
     X, y = make_integers()
     model = MPBoostClassifier(n_estimators=10, stopping=None, random_state=0).fit(X, y)
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts over"):
         model.set_params(n_estimators=20, warm_start=True, random_state=1).fit(X, y)
     expected = MPBoostClassifier(n_estimators=20, stopping=None, random_state=1).fit(X, y)
     assert describe_model(model) == describe_model(expected)
@@ -173,7 +173,7 @@ def test_warm_start_of_a_copy_does_not_move_the_original():
     X, y = make_integers()
     model = MPBoostClassifier(n_estimators=10, warm_start=True, stopping=None, random_state=0).fit(X, y)
     before = describe_model(model)
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts over"):
         extend(copy.deepcopy(model), X, y, 20)
     assert describe_model(model) == before
     whole = MPBoostClassifier(n_estimators=20, stopping=None, random_state=0).fit(X, y)

@@ -169,7 +169,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     def _warn_of_new_start(self) -> None:
         if self.warm_start and hasattr(self, "_ensemble"):
             warnings.warn(
-                "This model cannot be continued, so the fit starts anew: its last fit had no warm_start=True or "
+                "This model cannot be continued, so the fit starts over: its last fit had no warm_start=True or "
                 "failed, or it was loaded from a pickle or a file.",
                 stacklevel=5,
             )

@@ -22,14 +22,14 @@ def check_continues(
     for name, is_same in (("X, y and weights", _has_examples), ("X_val, y_val and weights", _has_validation)):
         if not is_same(run, problem, threads):
             raise ValueError(
-                f"With warm_start=True a second fit needs the same {name}: set warm_start=False to start anew."
+                f"With warm_start=True a second fit needs the same {name}: set warm_start=False to start over."
             )
     names = params.keys() | run.params
     changed = sorted(name for name in names if not _is_same(params.get(name), run.params.get(name)))
     if changed:
         raise ValueError(
             f"With warm_start=True a second fit needs the same {', '.join(changed)}: set warm_start=False to start "
-            "anew."
+            "over."
         )
 
 

@@ -108,7 +108,7 @@ class Rung:
     n_candidates, n_survivors : int
         How many candidates enter the rung, and how many stay in the tournament.
     oop_votes : float
-        The rung ends for a candidate when the average row has so many out-of-patch votes.
+        The rung ends for a candidate when the average row has this number of out-of-patch votes.
     work : float
         Approximate number of iterations of each candidate.
     """
