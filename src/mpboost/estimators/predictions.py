@@ -59,7 +59,8 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
         Returns
         -------
         probabilities : array of shape (n_samples, n_classes)
-            In the order of ``classes_``; rows sum to 1. ``predict`` returns the most probable class.
+            In the order of ``classes_``; rows sum to 1. ``predict`` returns the most probable class, unless a loss of
+            your own has an ``inverse_link`` that orders classes otherwise.
         """
         return self._to_probabilities(self._judge(X))
 
