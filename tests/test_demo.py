@@ -52,7 +52,7 @@ def test_demo_shows_commands_as_users_type_them(output):
 
 
 def test_demo_says_where_and_why_it_stopped_and_how_long_it_took(output):
-    assert re.search(r"trees +\d+, the best of \d+ iterations: \w+", output)
+    assert re.search(r"trees +\d+, up to the best of \d+ iterations; \w+", output)
     assert re.search(r"trained in \d+\.\d+ s", output)
 
 
