@@ -50,12 +50,15 @@ def threads() -> _native.Threads:
     return _native.Threads(1)
 
 
-@pytest.fixture(params=_native.available_kernels())
+BEST, *OTHERS = _native.available_kernels()
+
+
+@pytest.fixture(params=[BEST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def kernels(request: pytest.FixtureRequest):
     """Every instruction set of this processor in turn; the best one again afterwards."""
     _native.use_kernels(request.param)
     yield request.param
-    _native.use_kernels(_native.available_kernels()[0])
+    _native.use_kernels(BEST)
 
 
 @pytest.fixture

@@ -63,6 +63,7 @@ def test_figures_command_draws_all_as_png_and_svg(run):
         assert 10_000 < path.stat().st_size < 300_000, path.name
 
 
+@pytest.mark.slow
 def test_figures_2a_numbers_are_those_of_each_repeat(run, split_set):
     rows = read_rows(run[1] / "figure_2a.csv")
     assert [row["iteration"] for row in rows] == ["10"] * len(figures.ABLATION) * EFFORT.n_repeats
@@ -72,6 +73,7 @@ def test_figures_2a_numbers_are_those_of_each_repeat(run, split_set):
     assert both[1] == pytest.approx(model.score(split_set.X_test, split_set.y_test), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_figures_2b_numbers_have_the_stop(run, split_set, stopped):
     rows = {int(row["iteration"]): row for row in read_rows(run[1] / "figure_2b.csv")}
     assert set(rows) == {10, 25, stopped.best_iteration_, stopped.n_iter_}

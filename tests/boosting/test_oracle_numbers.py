@@ -35,8 +35,7 @@ RUNS = {
 QUICK = [
     "linear",
     "threshold",
-    "exponential, weights",
-    "exploration",
+    "linear, weights",
     "small trees",
     "patches of 3 rows",
     "unseen rows, single ones",

@@ -98,7 +98,9 @@ def test_boost_matches_the_oracle(options):
     assert (oracle.learning_rate != recorder.records[0].rate) == oracle.is_auto
 
 
-@pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
+@pytest.mark.parametrize(
+    "options", list_cases(RUNS, ["logistic", "exploration", "weights", "unseen rows, patches of 3 rows"])
+)
 def test_boost_draws_from_the_distributions_of_the_oracle(options):
     X, labels, options = pose(make_data, options)
     n, m = options.get("patch", (40, 5))

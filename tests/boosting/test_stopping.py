@@ -77,6 +77,7 @@ def test_paper_stopping_measures_stalls_by_log_n(n_samples, patch_size, expected
     assert follow(PaperStopping(n_samples, patch_size), [0.5] * 100)[0] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("N", "n"), [(2, 2), (8, 4), (20, 5), (300, 40), (12_000, 500)])
 def test_paper_stopping_matches_a_transcription(N, n):
     rng = np.random.default_rng(N)

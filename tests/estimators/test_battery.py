@@ -26,7 +26,7 @@ class TestMPBoostClassifierOfManyClasses(VariantBattery):
     subject = MANY_CLASSES
 
 
-@pytest.mark.slow  # as are many classes in other ways
+@pytest.mark.slow  # many classes that are learned in another way are tried above
 class TestMPBoostClassifierOfColours(VariantBattery):
     subject = COLOURED_CLASSES
 
@@ -39,6 +39,7 @@ class TestMPGradientBoostingClassifier(EstimatorBattery):
     subject = GRADIENT_CLASSIFIER
 
 
+@pytest.mark.slow  # two classes are tried above
 class TestMPGradientBoostingClassifierOfManyClasses(VariantBattery):
     subject = GRADIENT_CLASSES
 

@@ -248,6 +248,7 @@ def test_limits_of_trees_are_kept():
     assert find_shapes(fit(min_samples_leaf=150, oop_size=0, max_samples=400))[:, 0].max() <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize(
     "parameters",
@@ -336,6 +337,7 @@ def test_numbers_that_are_all_the_same_are_learned(loss, value):
     assert model.oop_score_ == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
 @pytest.mark.parametrize(
     ("scale", "shift"), [(1e30, 0.0), (1e-300, 0.0), (1e-310, 0.0), (1e-3, 1e6), (1e99, 0.0)], ids=str

@@ -170,6 +170,7 @@ def test_unseen_rows_that_do_not_exist_leave_impurity():
 # The same bits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
 @pytest.mark.parametrize("way", ["two", *WAYS])
 def test_warm_start_goes_on_with_the_rate_of_before(way, weighted):
@@ -242,6 +243,7 @@ def test_threads_do_not_change_rate_nor_importances(n_classes):
     assert describe_model(models[0]) == describe_model(models[1]) == describe_model(models[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True], ids=["no weights", "weights"])
 @pytest.mark.parametrize("kind", ["two", *WAYS, "numbers"])
 def test_sparse_tables_give_the_importances_of_dense_ones(kind, weighted):

@@ -1,5 +1,7 @@
 """Bad parameters: an error that names the parameter, and a model that is as it was before."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -209,6 +211,12 @@ bad_parameters = pytest.mark.parametrize(
 REFUSED = (ValueError, TypeError)
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    """Models that tests may copy."""
+    return {estimator: estimator(**SMALL).fit(X, Y) for estimator in OWN_BAD_PARAMETERS}
+
+
 def make_model(**parameters):
     return MPBoostClassifier(**{**SMALL, **parameters})
 
@@ -234,8 +242,8 @@ def test_fit_with_a_bad_parameter_leaves_a_fresh_estimator_unfitted(estimator, n
 
 
 @bad_parameters
-def test_fit_with_a_bad_parameter_leaves_a_fitted_model_as_it_was(estimator, name, value, word):
-    model = estimator(**SMALL).fit(X, Y)
+def test_fit_with_a_bad_parameter_leaves_a_fitted_model_as_it_was(fitted, estimator, name, value, word):
+    model = copy(fitted[estimator])
     memory = Memory(model, X)
     good = getattr(model, name)
     model.set_params(**{name: value})

@@ -261,6 +261,7 @@ def test_validation_scores_are_the_staged_scores():
 # Other weak learners and learning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "parameters"),
     [

@@ -152,6 +152,7 @@ def test_probabilities_of_a_sample_are_those_of_its_rows(fitted):
     np.testing.assert_array_equal(places, compute_probabilities(model, judgement, max_probabilities=100)[0])
 
 
+@pytest.mark.slow
 @each_kind
 @pytest.mark.filterwarnings("ignore:Only the")
 def test_report_displays_and_label_issues_say_the_same(fitted, tmp_path, kind):

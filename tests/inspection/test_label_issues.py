@@ -89,6 +89,7 @@ def test_difficulty_is_that_of_the_votes_of_learners_that_never_saw_the_row(n_cl
     np.testing.assert_allclose(model.observation_difficulty_, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.data(), st.integers(2, 5), st.integers(1, 20))
 def test_judge_votes_follows_the_votes(data, n_classes, n_rows):
     count = st.integers(0, 3) | st.integers(0, 1000)

@@ -52,6 +52,7 @@ def test_calibration_error_and_intervals_are_by_the_book():
     np.testing.assert_allclose([low[3], high[3]], [0.7225, 1.0], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_calibration_and_its_title_are_inside_the_figure(models):
     display = OOPCalibrationDisplay.from_estimator(models["two classes"])
     title = display.ax_.set_title("A title")

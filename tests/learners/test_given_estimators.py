@@ -64,6 +64,7 @@ def learned(request, cancer):
     return make_model(estimator, learning_rate=0.5, **parameters).fit(X[::2], y[::2])
 
 
+@pytest.mark.slow
 def test_weak_learner_learns(cancer, learned):
     X, y = cancer
     assert learned.score(X[1::2], y[1::2]) > 0.87

@@ -78,6 +78,7 @@ def test_apply_is_the_same_for_any_number_of_threads(kernels, n_threads, n_split
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["left", "right"])
 @pytest.mark.parametrize("n_splits", [14, 15, 16, 17, 31, 32, 33, 63, 2000])
 def test_apply_matches_naive_walk_down_chains(kernels, threads, shape, n_splits):

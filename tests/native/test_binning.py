@@ -95,6 +95,7 @@ def test_binning_codes_missing_values_as_255(threads, dtype):
     assert codes.tolist() == [[255, 0, 255], [0, 255, 1], [255, 255, 255]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("max_bins", [2, 5, 255])
 @given(data=st.data())

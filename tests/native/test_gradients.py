@@ -60,6 +60,7 @@ def test_sum_leaves_has_the_same_bits_everywhere(n_splits, shape):
     assert_all_equal(call_everywhere(call))
 
 
+@pytest.mark.slow
 def test_sum_leaves_rejects_trees_whose_leaves_need_more_than_16_bits(threads):
     tree, columns, gradients, hessians, _ = make_leaf_problem(10, 65_536, ())
     leaves = np.empty(10, dtype=np.uint16)

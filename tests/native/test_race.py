@@ -254,6 +254,7 @@ def test_race_draws_independently(streams):
     assert 1e-4 < stats.hypergeom(10_000, 1581, 1581).cdf(n_shared) < 1 - 1e-4
 
 
+@pytest.mark.slow
 def test_race_draws_of_successive_iterations_overlap_as_chance_says(threads):
     draws = [_native.race(np.zeros(200), 20, 3, t, OBSERVATIONS, threads) for t in range(4001)]
     shared = [len(np.intersect1d(a, b, assume_unique=True)) for a, b in itertools.pairwise(draws)]

@@ -86,6 +86,7 @@ def test_sparse_tables_are_binned_like_naive_ones(threads, dtype, max_bins):
         np.testing.assert_array_equal(codes[j], find_codes(dense[:, j], edges))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_bins", [2, 4, 255])
 @given(data=st.data())
 def test_sparse_tables_of_any_numbers_are_binned_like_dense_ones(threads, max_bins, data):

@@ -19,6 +19,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", RUNS.values(), ids=RUNS.keys())
 @pytest.mark.parametrize("way", ["margin", "m2", "mh"])
 def test_boost_of_two_classes_is_the_binary_algorithm(way, options):

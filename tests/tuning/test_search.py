@@ -336,6 +336,7 @@ def test_clone_has_the_parameters_and_is_not_fitted(cancer):
     assert clone(search).set_params(estimator__max_bins=7).estimator.max_bins == 7
 
 
+@pytest.mark.slow
 def test_search_works_in_a_pipeline_and_in_cross_validation():
     X, y = load_iris(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), make_search({"max_samples": [3, 20, 50]}))

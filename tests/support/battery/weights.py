@@ -74,9 +74,11 @@ class WeightBattery:
     def test_weights_equal_repetition_on_average(self):
         assert compare_means(self.subject, "weighted", "repeated") < 2.0
 
+    @pytest.mark.slow
     def test_equal_weights_equal_repetition_on_average(self):
         assert compare_means(self.subject, "all-twos", "all-twice") < 2.0
 
+    @pytest.mark.slow
     def test_comparison_of_means_would_notice_weights_that_are_ignored(self):
         assert compare_means(self.subject, "repeated", "repeated-again") < 2.0
         assert compare_means(self.subject, "plain", "repeated") > self.subject.weight_effect

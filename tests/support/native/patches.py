@@ -88,4 +88,4 @@ SORTED_PATCHES = {
 
 def list_small(patches: dict[str, Patch]) -> list[str]:
     """List the names of patches that are grown in a moment even naively."""
-    return [name for name, patch in patches.items() if sum(patch.rows) <= 400]
+    return [name for name, patch in patches.items() if sum(patch.rows) <= 300]
