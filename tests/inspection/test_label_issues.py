@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
@@ -24,8 +22,6 @@ from mpboost import (
     load_model,
     save_model,
 )
-from mpboost.outputs import difficulty
-from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
 from tests.support.helpers import PatchKeeper
 
 SMALL = {"n_estimators": 60, "max_samples": 40, "max_features": 4, "stopping": None, "random_state": 0}
@@ -87,53 +83,6 @@ def test_difficulty_is_that_of_the_votes_of_learners_that_never_saw_the_row(n_cl
         others = max(counts[k] for k in range(n_classes) if k != y[i])
         expected[i] = (others + 1) / (counts[y[i]] + others + 2)
     np.testing.assert_allclose(model.observation_difficulty_, expected, rtol=1e-12)
-
-
-@pytest.mark.slow
-@given(st.data(), st.integers(2, 5), st.integers(1, 20))
-def test_judge_votes_follows_the_votes(data, n_classes, n_rows):
-    count = st.integers(0, 3) | st.integers(0, 1000)
-    counts = np.array([[data.draw(count) for _ in range(n_classes)] for _ in range(n_rows)], dtype=np.uint16)
-    labels = np.array([data.draw(st.integers(0, n_classes - 1)) for _ in range(n_rows)], dtype=np.uint16)
-    difficulty = judge_votes(counts, labels)
-    assert np.all((difficulty > 0) & (difficulty < 1))
-    own = counts[np.arange(n_rows), labels].astype(int)
-    rivals = np.where(np.arange(n_classes) == labels[:, None], -1, counts.astype(int)).max(axis=1)
-    np.testing.assert_array_equal(np.sign(difficulty - 0.5), np.sign(rivals - own))
-    turned = judge_votes(counts[:, ::-1], (n_classes - 1 - labels).astype(np.uint16))
-    np.testing.assert_array_equal(turned, difficulty)
-
-
-def test_judge_votes_judges_rows_in_batches(monkeypatch):
-    rng = np.random.default_rng(0)
-    counts, labels = rng.integers(0, 50, (100, 3)), rng.integers(0, 3, 100).astype(np.uint16)
-    expected = judge_votes(counts, labels)
-    monkeypatch.setattr(difficulty, "BATCH_ROWS", 7)
-    np.testing.assert_array_equal(judge_votes(counts, labels), expected)
-
-
-def test_judge_votes_trusts_many_votes_more_than_few():
-    counts = np.array([[0, 0], [0, 1], [0, 10], [0, 60_000], [60_000, 0]], dtype=np.uint16)
-    difficulty = judge_votes(counts, np.zeros(5, dtype=np.uint16))
-    np.testing.assert_allclose(difficulty, [1 / 2, 2 / 3, 11 / 12, 60001 / 60002, 1 / 60002])
-
-
-@pytest.mark.parametrize(
-    ("residuals", "weights", "expected"),
-    [
-        ([-1.0, 2.0, 6.0], None, [1 / 3, 1 / 2, 3 / 4]),
-        ([1.0, 2.0, 6.0], [1.0, 1.0, 5.0], [1 / 7, 1 / 4, 1 / 2]),
-        ([0.0, 0.0, 0.0, 4.0], None, [0.0, 0.0, 0.0, 4 / 5]),
-        ([0.0, 0.0], None, [0.0, 0.0]),
-        ([np.nan, 1.0, 3.0], None, [0.5, 1 / 3, 3 / 5]),
-        ([np.nan, np.nan], None, [0.5, 0.5]),
-        ([1e100, 1e-300, 1e100], None, [0.5, 0.0, 0.5]),
-    ],
-    ids=["beside the median", "weights", "median of zero", "all exact", "an unseen row", "all unseen", "extremes"],
-)
-def test_judge_residuals(residuals, weights, expected):
-    weights = None if weights is None else np.array(weights)
-    np.testing.assert_allclose(judge_residuals(np.array(residuals), weights), expected, atol=1e-300)
 
 
 def test_difficulty_of_numbers_is_that_of_the_oop_prediction():
@@ -342,12 +291,6 @@ def test_find_label_issues_of_gradient_models_without_reserved_rows_are_refused(
     model = MPGradientBoostingClassifier(n_estimators=3, oop_size=0, stopping=None).fit(X, y)
     with pytest.raises(ValueError, match="positive oop_size"):
         find_label_issues(model)
-
-
-def test_judge_shares_compares_the_label_with_its_strongest_rival():
-    shares = np.array([[0.2, 0.5, 0.3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-    np.testing.assert_allclose(judge_shares(shares, np.array([2, 0, 0], dtype=np.uint16)), [0.625, 1.0, 0.0])
-    assert judge_shares(np.zeros((1, 2)), np.array([0], dtype=np.uint16)).tolist() == [0.5]
 
 
 # Bad input
