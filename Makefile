@@ -51,7 +51,7 @@ coverage: $(VENV)/package.stamp  ## Run all tests and list the lines that none r
 
 # The oldest versions that the package says it runs with; some frame libraries must be old for numpy to be.
 LOWEST := numpy==1.25.* scipy==1.11.* scikit-learn==1.6.0 narwhals==2.0.1 joblib==1.2.* rich==13.0.* \
-  pandas==2.2.* polars==1.0.* pyarrow==14.*
+  pandas==2.2.* polars==1.0.* pyarrow==14.* jinja2==3.1.*
 # Tests that use what such old frame libraries have not.
 NOT_LOWEST := benchmarks/test_commands benchmarks/test_defaults benchmarks/test_gradient data/test_categorical_features \
   data/test_checks data/test_labels data/test_sources fuzz/test_inputs test_demo

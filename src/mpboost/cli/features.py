@@ -236,7 +236,14 @@ def as_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Convert decimals and half floats to types that estimators read."""
     if types.is_decimal(values.type):
         return values.cast(pa.float64())
-    return values.cast(pa.float32()) if types.is_float16(values.type) else values
+    if not types.is_float16(values.type):
+        return values
+    try:
+        return values.cast(pa.float32())
+    except pa.ArrowNotImplementedError:  # pyarrow < 15
+        return pa.chunked_array(
+            [[None if value is None else float(value) for value in values.to_pylist()]], pa.float32()
+        )
 
 
 def _compute_part(values: pa.ChunkedArray, part: str) -> pa.ChunkedArray:

@@ -74,7 +74,7 @@ class TrainingTable:
         if self._is_frame:
             values = self._table[:, feature][rows.tolist()].to_list()
         elif sparse.issparse(self._table):
-            values = self._table[rows, feature].toarray().ravel().tolist()
+            values = self._table[rows][:, [feature]].toarray().ravel().tolist()
         else:
             values = self._table[rows, feature].tolist()
         return [simplify(value) for value in values]
