@@ -83,6 +83,7 @@ def test_figures_2b_numbers_have_the_stop(run, split_set, stopped):
     assert float(best["oop"]) == pytest.approx(stopped.oop_score_, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_figures_3_numbers_are_of_the_likeliest_rows(run, split_set, stopped):
     rows = read_rows(run[1] / "figure_3.csv")
     p = stopped.observation_probabilities_

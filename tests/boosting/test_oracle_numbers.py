@@ -84,6 +84,7 @@ def test_boost_matches_the_oracle(options):
         assert (record.oop, record.train) == pytest.approx((oracle.oop, oracle.train), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("importance", ["impurity", pytest.param("out_of_patch", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("weighting", RESIDUAL_WEIGHTINGS)
 def test_regressor_publishes_what_the_oracle_finds(monkeypatch, weighting, importance):

@@ -22,6 +22,7 @@ class TestMPBoostClassifier(EstimatorBattery):
     subject = CLASSIFIER
 
 
+@pytest.mark.slow  # two classes are tried above
 class TestMPBoostClassifierOfManyClasses(VariantBattery):
     subject = MANY_CLASSES
 
@@ -44,6 +45,7 @@ class TestMPGradientBoostingClassifierOfManyClasses(VariantBattery):
     subject = GRADIENT_CLASSES
 
 
+@pytest.mark.slow  # the other regressor and the other gradient estimator are tried above
 class TestMPGradientBoostingRegressor(EstimatorBattery):
     subject = GRADIENT_REGRESSOR
 
