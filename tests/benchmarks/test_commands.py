@@ -28,6 +28,8 @@ from benchmarks.speed.literal import fit_literal, update_features, weigh_observa
 from benchmarks.speed.sections import judge_linearity
 from tests.support.benchmarks import needs, run_benchmark
 
+pytestmark = pytest.mark.slow
+
 needs_linux = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="asks Linux for the peak of memory")
 
 

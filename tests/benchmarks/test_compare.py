@@ -18,6 +18,8 @@ from benchmarks.compare.builds import Build, BuildError, find_commit
 from benchmarks.compare.processes import Comparison, Worker, compare
 from benchmarks.compare.verdict import find_interval, judge_scores, judge_times
 
+pytestmark = pytest.mark.slow
+
 #: Answers like a worker: "slow" takes twice as long in the folder "head", which cannot run "broken"; "crash" ends it.
 STAND_IN = """
 import json, os, sys

@@ -17,6 +17,8 @@ from benchmarks.data.files import CHECKSUMS, DataNotFoundError, checksum, data_f
 from benchmarks.data.openml import ELSEWHERE, SOURCES, Source
 from benchmarks.data.sets import ALL_SETS, PAPER_SETS, SETS, load_set, split, take_lower_half
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):

@@ -14,6 +14,8 @@ from benchmarks.defaults.table import GOALS, Goal, find_others
 from benchmarks.defaults.trials import take_roots
 from tests.support.benchmarks import needs, read_table, run_benchmark
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def numbered():

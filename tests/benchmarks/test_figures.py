@@ -14,6 +14,8 @@ from benchmarks.data.split_set import SplitSet
 from benchmarks.paper import figures
 from mpboost import MPBoostClassifier
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["figure_2a", "figure_2b", "figure_3", "figure_4"]
 EFFORT = replace(figures.QUICK, ablation_run=12, long_run=40, n_estimators=30)
 

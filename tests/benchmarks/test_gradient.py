@@ -18,6 +18,8 @@ from benchmarks.gradient.speed import Race
 from mpboost import _native
 from tests.support.benchmarks import read_table
 
+pytestmark = pytest.mark.slow
+
 needs_lightgbm = pytest.mark.skipif(not find_installed(["LightGBM"]), reason="LightGBM is not installed")
 
 

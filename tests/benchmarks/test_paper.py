@@ -24,6 +24,8 @@ from benchmarks.paper.ledger import Fit, Ledger
 from benchmarks.paper.summary import Summary, is_tied, summarise_set
 from benchmarks.paper.tables import find_leaders, measure_speed, read_published, tabulate_fixed_time
 
+pytestmark = pytest.mark.slow
+
 STAGES = (1, 2, 5)
 
 

@@ -19,6 +19,8 @@ from benchmarks.scaling import tables, worker
 from benchmarks.scaling.fits import Fit, Outcome, Results
 from benchmarks.scaling.picture import STYLES, draw_scaling, find_slope, format_size
 
+pytestmark = pytest.mark.slow
+
 needs_linux = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="asks Linux for the peak of memory")
 
 GIVEN_UP = Outcome(reason="ended: too long")

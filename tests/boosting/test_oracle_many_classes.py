@@ -10,6 +10,8 @@ from tests.support.class_oracle import ClassOracle
 from tests.support.oracle import WEIGHTINGS, is_completion, rank_values
 from tests.support.runs import Recorder, RecordingLearner, boost_for, make_classes, make_run, pose
 
+pytestmark = pytest.mark.slow
+
 WAYS = ("margin", "m2", "mh", "oc")
 NEW = {"learning_rate": "auto", "importance": "out_of_patch", "exploration": 0.1, "momentum": 0.1}
 RUNS = {

@@ -9,6 +9,8 @@ import pytest
 
 from fuzz import files, mutations, pool
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.slow
 def test_changed_files_are_refused_or_load_a_model_that_works():

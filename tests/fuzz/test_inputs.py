@@ -11,6 +11,8 @@ import pytest
 from fuzz import inputs
 from mpboost import MPBoostClassifier, MPBoostRegressor
 
+pytestmark = pytest.mark.slow
+
 OUTCOMES = {"fitted", "ValueError", "TypeError", "LieError"}
 
 

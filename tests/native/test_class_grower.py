@@ -9,6 +9,8 @@ from tests.support.native.naive_sorted_grower import Gini, check_tree, grow_clas
 from tests.support.native.naive_tree import MISSING, as_columns, find_leaves, make_tree, read_sets, read_splits
 from tests.support.native.patches import SORTED_PATCHES, WEIGHTS, Patch, list_small
 
+pytestmark = pytest.mark.slow
+
 patches = pytest.mark.parametrize("patch", list_cases(SORTED_PATCHES, list_small(SORTED_PATCHES)))
 other_numbers = [pytest.param(n_classes, marks=pytest.mark.slow) for n_classes in (2, 26, 300)]
 

@@ -19,6 +19,8 @@ from tests.support.native.naive_tree import (
     read_splits,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def draw_signs(rng, signal):
     return np.where(signal + rng.normal(scale=40, size=len(signal)) > 250, 1, -1).astype(np.int8)

@@ -9,6 +9,8 @@ from tests.support.native.naive_sorted_grower import SquaredError, check_tree, g
 from tests.support.native.naive_tree import MISSING, as_columns, find_leaves, make_tree, read_sets, read_splits
 from tests.support.native.patches import SORTED_PATCHES, WEIGHTS, Patch, list_small
 
+pytestmark = pytest.mark.slow
+
 TARGETS = {
     "around zero": lambda y: y,
     "far from zero": lambda y: y - 1e6,
