@@ -15,10 +15,8 @@ namespace mpboost {
 class Threads::Team {
  public:
   explicit Team(int n_workers) {
-    try {
-      for (int i = 0; i < n_workers; ++i) workers_.emplace_back([this] { serve(); });
-    } catch (const std::exception&) {  // the system gives no more: those that it gave do the work
-    }
+    bool may_start = true;
+    while (may_start && size() < n_workers) may_start = start_worker();
   }
 
   ~Team() {
@@ -53,6 +51,16 @@ class Threads::Team {
   }
 
  private:
+  // Start another thread; return false if the system refuses.
+  bool start_worker() {
+    try {
+      workers_.emplace_back([this] { serve(); });
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   // Tasks often follow one another at once: look some times before going to sleep. Sharing a task with a thread that
   // still looks took 0.7 us, with one asleep 5 us or more.
   template <class Condition>
