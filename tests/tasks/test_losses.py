@@ -272,3 +272,9 @@ def test_class_weight_is_as_sample_weight():
 
 def test_predict_values_never_overflow():
     assert np.isfinite(predict_values("poisson", np.array([-1e10, 1e10]))).all()
+
+
+@pytest.mark.parametrize("heavy", [1e16, 1e-16, 1e200])
+def test_log_loss_starts_at_the_log_odds_of_classes_whose_share_rounds_to_one(heavy):
+    labels = np.array([-1, 1], dtype=np.int8)
+    assert BinaryLogLoss(labels, np.array([1.0, heavy])).start[0] == pytest.approx(np.log(heavy), rel=1e-6)

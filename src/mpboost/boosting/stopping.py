@@ -5,6 +5,9 @@ import sys
 from collections import deque
 from typing import Protocol
 
+#: Scores that are even lower count as this one: their sums would overflow.
+LEAST_SCORE = -1e300
+
 
 class StoppingRule(Protocol):
     """What the loop needs from a stopping rule.
@@ -93,7 +96,7 @@ class PatienceStopping:
 
     def halts(self, iteration: int, score: float) -> bool:
         """Take the score of an iteration; tell whether the run ends after it."""
-        self._last_scores.append(score)
+        self._last_scores.append(max(score, LEAST_SCORE))
         mean = math.fsum(self._last_scores) / len(self._last_scores)
         if iteration <= self._first_candidate or mean > self._best_score:
             self._best_score = mean

@@ -126,8 +126,8 @@ class BinaryLogLoss(Loss):
 
     def __init__(self, labels: NDArray[np.int8], weights: Floats | None):
         super().__init__(labels)
-        share = float(np.average(labels > 0, weights=weights))
-        self.start = np.array([np.log(share / (1.0 - share))], dtype=np.float32)
+        negative, positive = np.bincount(labels > 0, weights, minlength=2)
+        self.start = np.array([np.log(positive / negative)], dtype=np.float32)
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
         """Take a step; return the sum of the weights of right rows."""
