@@ -14,13 +14,13 @@ def make_problem(weights):
     return make_value_problem(data)
 
 
-@pytest.mark.parametrize("lightest", [1e-40, 1e-300, 5e-324])
+@pytest.mark.parametrize("lightest", [1e-150, 1e-300, 5e-324])
 def test_problem_raises_weights_that_are_too_light(lightest):
     np.testing.assert_allclose(make_problem([lightest, 1.0]).examples.weights, [2 * MIN_WEIGHT, 2.0], rtol=1e-15)
 
 
 def test_problem_keeps_weights_that_are_light():
-    np.testing.assert_allclose(make_problem([1e-29, 1.0]).examples.weights, [2e-29, 2.0], rtol=1e-15)
+    np.testing.assert_allclose(make_problem([1e-139, 1.0]).examples.weights, [2e-139, 2.0], rtol=1e-15)
 
 
 def test_problem_scales_weights_of_validation_rows_and_leaves_zeros():

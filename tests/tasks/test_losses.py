@@ -278,3 +278,11 @@ def test_predict_values_never_overflow():
 def test_log_loss_starts_at_the_log_odds_of_classes_whose_share_rounds_to_one(heavy):
     labels = np.array([-1, 1], dtype=np.int8)
     assert BinaryLogLoss(labels, np.array([1.0, heavy])).start[0] == pytest.approx(np.log(heavy), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"])
+def test_losses_of_rows_far_away_are_finite(name):
+    loss = ValueLoss(name, np.array([1e-300, 2e-300, 3e-300]), None, 0.5)
+    losses = loss.compute_losses(np.array([0.0, 1e-300, -600.0]), np.array([1e100, 1e9, 1e99]))
+    assert np.isfinite(losses).all()
+    assert np.isfinite(losses.sum())

@@ -10,9 +10,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from mpboost.data.checks import TrainingData, encode_labels, list_classes
 from mpboost.data.tables import Table
 
-#: The least weight of a row, as a share of the heaviest. Lighter ones matter no less to any sum or score; but variances
-#: and slopes that are that much smaller than others cannot be computed with.
-MIN_WEIGHT = 1e-30
+#: Minimum weight of a row, as a share of the heaviest one; lighter rows are raised to it. No sum shows the difference.
+#: But if only light rows differ, the variance is as small, and squares of what is divided by it must not overflow.
+MIN_WEIGHT = 1e-140
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,8 @@ def reserve_rows(settings: GradientSettings, problem: Problem, seed: int) -> lis
         n_reserved = min(n_models * min(math.ceil(share * n_samples), MAX_RESERVED), n_samples)
     else:
         n_reserved = n_models * (size if isinstance(size, int | np.integer) else max(1, int(size * n_samples)))
+    if n_models > n_samples:
+        raise ValueError(f"n_models={n_models} is more than the number of rows, {n_samples}: choose fewer models.")
     if n_reserved > n_samples or 0 < n_reserved < n_models or (n_models == 1 and n_reserved == n_samples):
         raise ValueError(
             f"{n_models} model(s) cannot reserve {n_reserved} of {n_samples} rows: choose a smaller oop_size or "

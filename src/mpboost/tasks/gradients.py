@@ -89,7 +89,7 @@ class GradientTask:
         if len(reserved) or self.sample_weights is not None:
             weights = np.ones(n_samples, dtype=np.float32)
             if self.sample_weights is not None:
-                weights[:] = self.sample_weights
+                weights[:] = np.maximum(self.sample_weights, np.finfo(np.float32).tiny)
             weights[reserved] = 0.0
         raw = np.tile(self.loss.start, (n_samples, 1)) if n_outputs > 1 else np.full(n_samples, self.loss.start[0])
         total = self.loss.compute_total(weights)

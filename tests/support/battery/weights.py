@@ -21,6 +21,7 @@ BAD_WEIGHTS = {
     "negative": (lambda n: np.r_[-1.0, np.ones(n - 1)], "egative"),
     "nan": (lambda n: np.r_[np.nan, np.ones(n - 1)], "NaN"),
     "infinite": (lambda n: np.r_[np.inf, np.ones(n - 1)], "infinity"),
+    "infinite-both-ways": (lambda n: np.resize([1e308, -np.inf, np.inf], n), "infinity|NaN|egative"),
     "all-zero": (np.zeros, "non-zero"),
     "too-few": (lambda n: np.ones(n - 1), "sample_weight.shape"),
     "two-dimensional": (lambda n: np.ones((n, 2)), "1D"),
