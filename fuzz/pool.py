@@ -29,7 +29,7 @@ GRACE = 3.0
 #: Outcomes that are a defect, for every target.
 FAILURES = ("error", "signal", "hang", "slow", "memory")
 #: Failures after which a run ends.
-MAX_FAILURES = 200
+MAX_FAILURES = 20
 
 
 class Outcome(NamedTuple):

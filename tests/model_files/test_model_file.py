@@ -190,6 +190,7 @@ CHANGES = [
     (set_value("parameters.extra", 1), "extra is unknown"),
     (set_array("extra", [1]), "extra is unknown"),
     (set_value("parameters.max_bins", 256), "max_bins"),
+    (set_value("parameters.n_jobs", 0), "n_jobs"),
     (set_value("parameters.max_bins", {"float": "inf"}), "max_bins"),
     (set_value("parameters.weighting", ["logistic"]), "weighting"),
     (set_value("parameters.weighting", {"list": 1}), "missing"),

@@ -12,6 +12,7 @@ from mpboost.boosting.run import BoostingRun, Parts
 from mpboost.boosting.stopping import NoStopping, PatienceStopping, StoppingRule
 from mpboost.boosting.validation_score import open_validation
 from mpboost.data.problem import Problem
+from mpboost.estimators.memory import BYTES_OF_GRADIENTS, BYTES_OF_MODEL, check_memory
 from mpboost.estimators.settings import GradientSettings
 from mpboost.learners.constraints import make_constraints
 from mpboost.learners.gradient_trees import MAX_LEAVES, GradientTreeLearner, GradientTreeOptions
@@ -40,6 +41,7 @@ def assemble_gradient_run(
     n_samples, n_features = examples.table.n_rows, examples.table.n_columns
     seed = settings.draw_seed()
     reserved = reserve_rows(settings, problem, seed)
+    check_memory(problem, BYTES_OF_GRADIENTS + BYTES_OF_MODEL * len(reserved))
     task = GradientTask(
         loss,
         examples.labels,
