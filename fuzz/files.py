@@ -81,7 +81,9 @@ def run_case(case: int) -> tuple[str, str]:
     changes, data = mutate(originals[rng.integers(len(originals))], rng)
     path = Path(make_folder().name, "changed")
     path.write_bytes(data)
-    loaded = measure(lambda: mpboost.load_model(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = measure(lambda: mpboost.load_model(path))
     if loaded.error is not None and not isinstance(loaded.error, mpboost.ModelFileError):
         return "error", f"{changes}: {loaded.error!r}"
     if loaded.seconds > MAX_SECONDS:
@@ -99,6 +101,7 @@ def use(model: Any, path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(150, model.n_features_in_))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # X has no names
+        warnings.simplefilter("error", RuntimeWarning)
         outputs = predict(model, X)
         *_, last = model.staged_predict(X)
         if judgement := judge(model):

@@ -145,6 +145,12 @@ def test_nothing_is_overwritten_without_force(run, folder, command):
     assert not (folder / "precious").exists()
 
 
+def test_link_into_a_folder_that_does_not_exist_is_told_before_the_training(run, folder):
+    (folder / "model.mpb").symlink_to(folder / "nowhere" / "model.mpb")
+    words = get_message(run("fit", "customers.csv", "-t", "churned", "--force", code=1))
+    assert "Folder not found" in words
+
+
 def test_table_that_came_meanwhile_is_not_overwritten(folder):
     path = folder / "out.csv"
     path.write_text("precious")

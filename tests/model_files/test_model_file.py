@@ -297,6 +297,12 @@ def test_load_refuses(saved, path, change, message):
         load_changed(saved, path, change)
 
 
+def test_load_of_numbers_near_the_limit_warns_of_nothing(saved, path):
+    largest = np.finfo(np.float64).max
+    loaded = load_changed(saved, path, set_entry("history.effective_features", 0, largest))
+    assert loaded.history_.effective_features[0] == largest
+
+
 def test_load_gives_a_parameter_that_is_newer_than_the_file_its_default(saved, path):
     loaded = load_changed(saved, path, lambda header, arrays: header["values"].pop("parameters.max_features"))
     assert loaded.max_features == "auto"

@@ -88,7 +88,7 @@ def check_writable(path: Path, force: bool, suffixes: Collection[str] = ()) -> N
         raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
     if os.path.lexists(path) and not force:  # a link to a file that does not exist, too
         raise FileExistsError(f"{path} exists already: use --force to overwrite it, or -o to write another file.")
-    if not path.absolute().parent.is_dir():
+    if not Path(os.path.realpath(path)).parent.is_dir():  # where a link points to
         raise FileNotFoundError(f"Folder not found: {path.parent}, needed to write {path.name}.")
 
 

@@ -241,7 +241,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     save_model : Save a model; has an example.
     """
     try:
-        return _unpack(*read_container(path))
+        with np.errstate(over="ignore", invalid="ignore"):  # checks refuse numbers that are too large
+            return _unpack(*read_container(path))
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
 
