@@ -1,11 +1,16 @@
 """A slice of the trials with two interrupts, and whether they would notice a model that is lost."""
 
+import sys
+
 import pytest
 
 from fuzz import interrupts
 from mpboost import MPBoostClassifier
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot fork a process that has computed"),
+]
 
 
 @pytest.mark.parametrize("estimator", interrupts.ESTIMATORS)
