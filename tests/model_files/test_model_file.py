@@ -297,10 +297,11 @@ def test_load_refuses(saved, path, change, message):
         load_changed(saved, path, change)
 
 
-def test_load_of_numbers_near_the_limit_warns_of_nothing(saved, path):
+def test_load_and_save_of_numbers_near_the_limit_warn_of_nothing(saved, path):
     largest = np.finfo(np.float64).max
     loaded = load_changed(saved, path, set_entry("history.effective_features", 0, largest))
-    assert loaded.history_.effective_features[0] == largest
+    save_model(loaded, path)
+    assert load_model(path).history_.effective_features[0] == largest
 
 
 def test_load_gives_a_parameter_that_is_newer_than_the_file_its_default(saved, path):

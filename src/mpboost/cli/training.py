@@ -1,6 +1,7 @@
 """The commands fit and tune: train a model and save it."""
 
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -115,14 +116,15 @@ def _one_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.default_int_handler:  # otherwise someone else handles interrupts
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # nobody else handles interrupts
+    is_ours = is_ours and threading.current_thread() is threading.main_thread()
+    if is_ours:
         signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
-        if before is signal.default_int_handler:
-            signal.signal(signal.SIGINT, before)
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _show_candidates(search: OOPSearch, out: Output) -> None:

@@ -241,8 +241,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     save_model : Save a model; has an example.
     """
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # checks refuse numbers that are too large
-            return _unpack(*read_container(path))
+        return _unpack(*read_container(path))
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
 
@@ -264,6 +263,7 @@ def _pack(model: MinipatchBooster) -> tuple[dict[str, Any], Arrays]:
     return header, parts.arrays
 
 
+@np.errstate(over="ignore", invalid="ignore")  # checks refuse numbers that are too large
 def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     """Make a model from a header and arrays, and check it."""
     match header:
