@@ -83,9 +83,10 @@ types: $(VENV)/package.stamp  ## Check types of the installed package.
 
 # Long: a quarter of an hour or so. `make test` runs a slice of each.
 FUZZ_CASES ?= 100000
-fuzz: $(VENV)/package.stamp  ## Load damaged model files, and fit and predict with generated input, by the hundred thousand.
+fuzz: $(VENV)/package.stamp  ## Load damaged model files, fit generated input, by the hundred thousand; interrupt fits twice.
 	$(BIN)/python -m fuzz.files --count $(FUZZ_CASES) --seed 0
 	$(BIN)/python -m fuzz.inputs --count $(FUZZ_CASES) --seed 0
+	$(BIN)/python -m fuzz.interrupts --count 100 --seed 0
 
 bench: $(VENV)/package.stamp  ## Measure speed and memory, beside scikit-learn, in one run.
 	$(BIN)/python -m benchmarks.speed

@@ -101,7 +101,7 @@ def issues(
         chosen = parse_column_names(columns, data, table) if columns else _choose_columns(fitted, data)
         suspects = _tabulate(found, data, chosen)
         if output is not None:
-            write_table(suspects, output)
+            write_table(suspects, output, force=force)
         _show_issues(suspects, len(y), target, out)
         out.record(model=str(model), table=str(table), target=target, rows=len(y), issues=suspects.to_pylist())
 

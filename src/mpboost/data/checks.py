@@ -31,8 +31,10 @@ MAX_CLASSES = 65_535
 
 @contextmanager
 def _refuse_odd_numbers() -> Iterator[None]:
+    """Turn errors about odd numbers into a ValueError; numbers that are only too large are told by the checks."""
     try:
-        yield
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except ArithmeticError as error:  # a signalling NaN of Decimal raises one at any comparison
         raise ValueError(
             "X, y or sample_weight contains a value that is not a number or does not fit in float64."
@@ -130,6 +132,7 @@ def check_validation_data(
     return table, y, _check_weights(sample_weight, y)
 
 
+@_refuse_odd_numbers()
 def list_classes(y: NDArray[Any]) -> NDArray[Any]:
     """List the classes, sorted.
 
