@@ -63,7 +63,7 @@ test-lowest:  ## Run the tests with the oldest supported libraries; count scikit
 	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/%.py)
 	.venv-lowest/bin/python -m tests.support.battery.count
 
-NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
+NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*/*.?pp)
 lint: $(VENV)/package.stamp  ## Check style and spelling.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
