@@ -84,7 +84,7 @@ def make_objects(numbers: Any) -> Any:
 
 def make_huge(numbers: Any) -> Any:
     """Make numbers that single precision cannot hold."""
-    return 1e300 * numbers
+    return np.copysign(1e300, numbers)
 
 
 def make_large(numbers: Any) -> Any:
