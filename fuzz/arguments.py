@@ -243,13 +243,32 @@ SENSIBLE: dict[str, list[Any]] = {
 }
 
 
+def score_half(y: Any, predictions: Any, weights: Any) -> float:
+    """Score nothing."""
+    return 0.5
+
+
+def score_otherwise(score: Any) -> Any:
+    """Make a scoring function that returns something else than a number."""
+    return lambda y, predictions, weights: score
+
+
+def fail_to_score(y: Any, predictions: Any, weights: Any) -> float:
+    """Fail."""
+    raise LieError("scoring")
+
+
+CLASS_SCORES = ["accuracy", "balanced_accuracy", "log_loss", "roc_auc", "average_precision", "f1_macro", score_half]
+VALUE_SCORES = ["r2", "absolute_error", "squared_error", "neg_median_absolute_error", "max_error", score_half]
+
 #: Values for each estimator, with those parameters that only it has.
-CLASSIFIER_SENSIBLE = SENSIBLE | {"multiclass": ["margin", "m2", "mh", "oc", "oc"]}
+CLASSIFIER_SENSIBLE = SENSIBLE | {"multiclass": ["margin", "m2", "mh", "oc", "oc"], "scoring": CLASS_SCORES}
 REGRESSOR_SENSIBLE = {
     **{name: values for name, values in SENSIBLE.items() if name not in ("learning_rate", "class_weight")},
     "estimator": [DecisionTreeRegressor(max_depth=2), LinearRegression(), DummyRegressor(), KNeighborsRegressor(1)],
     "weighting": ["linear", "square", "exponential", "threshold"],
     "observation_exploration": [0, 1, 0.0, 0.5],
+    "scoring": VALUE_SCORES,
 }
 
 
@@ -358,6 +377,10 @@ WRONG_IN: dict[str, list[Any]] = {
     "min_samples_leaf": [0, 2**31, 2**31 - 1, 0.1],
     "max_bins": [1, 256, 0],
     "verbose": [-1, "a", 0.5],
+    "scoring": [
+        *("", "roc_aucc", "adjusted_rand_score", 5, object(), int, len, fail_to_score, *CLASS_SCORES, *VALUE_SCORES),
+        *(score_otherwise(score) for score in (None, "a", 1j, np.nan, np.inf, -np.inf, [1, 2], np.ones(3), 10**400)),
+    ],
 }
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.arguments import SENSIBLE
+from fuzz.arguments import CLASS_SCORES, SENSIBLE, VALUE_SCORES
 from fuzz.generators import LieError
 
 
@@ -84,7 +84,7 @@ def make_objects(numbers: Any) -> Any:
 
 def make_huge(numbers: Any) -> Any:
     """Make numbers that single precision cannot hold."""
-    return 1e300 * numbers
+    return np.copysign(1e300, numbers)
 
 
 def make_large(numbers: Any) -> Any:
@@ -169,13 +169,18 @@ COMMON: dict[str, list[Any]] = {
     "oop_size": [0, 1, 2, 5, 0.1, 0.5, 0.99],
     "n_models": [1, 2, 3, 5],
 }
-CLASSIFIER_SENSIBLE = COMMON | {"class_weight": SENSIBLE["class_weight"], "loss": ["log_loss", *LOSSES]}
+CLASSIFIER_SENSIBLE = COMMON | {
+    "class_weight": SENSIBLE["class_weight"],
+    "loss": ["log_loss", *LOSSES],
+    "scoring": CLASS_SCORES,
+}
 REGRESSOR_SENSIBLE = COMMON | {
     "loss": [
         *("absolute_error", "quantile", "huber", "poisson", "gamma"),
         *("absolute_error", "quantile", "huber", "poisson", "gamma"),
         *LOSSES,
     ],
+    "scoring": VALUE_SCORES,
     "alpha": [1e-300, 0.1, 0.5, 1 - 1e-16, np.float32(0.3)],
 }
 

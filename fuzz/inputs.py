@@ -221,10 +221,11 @@ def _check_fitted(model: Any) -> None:
         values = getattr(model, name)
         if not (values >= 0).all() or not abs(values.sum() - 1) < 1e-9:
             raise DefectError(f"{name} sums to {values.sum()}")
-    lowest = -np.inf if is_regressor(model) else 0.0
+    lowest = -np.inf if is_regressor(model) or model.scoring is not None else 0.0
+    highest = np.inf if callable(model.scoring) else 1.0
     for name in ("oop_score_", "train_scores_", "validation_scores_"):
         scores = np.asarray(getattr(model, name, np.nan))
-        if not (np.isnan(scores) | ((scores >= lowest) & (scores <= 1))).all():
+        if not (np.isnan(scores) | ((scores >= lowest) & (scores <= highest))).all():
             raise DefectError(f"{name} is {scores}")
     if not 1 <= model.best_iteration_ <= model.n_iter_:
         raise DefectError(f"iteration {model.best_iteration_} of {model.n_iter_}")

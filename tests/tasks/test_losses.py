@@ -286,3 +286,10 @@ def test_losses_of_rows_far_away_are_finite(name):
     losses = loss.compute_losses(np.array([0.0, 1e-300, -600.0]), np.array([1e100, 1e9, 1e99]))
     assert np.isfinite(losses).all()
     assert np.isfinite(losses.sum())
+
+
+@pytest.mark.parametrize("name", ["absolute_error", "quantile", "huber"])
+def test_loss_clips_outliers_too_far_away_for_its_unit(name):
+    loss = ValueLoss(name, np.array([1e39, -5e-324, 5e-324, -5e-324, 5e-324, 5e-324]), None, 0.5)
+    assert loss.labels.tolist()[0] == np.float32(1e15)
+    assert np.abs(loss.labels[1:]).max() <= 2.0

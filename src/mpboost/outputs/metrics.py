@@ -100,7 +100,7 @@ class Metric:
         except TypeError as error:
             hint = " Does it take weights?" if weights is not None else ""
             raise TypeError(f"scoring={self.name!r} cannot be computed: {error}{hint}") from error
-        except (ValueError, AttributeError) as error:
+        except (ValueError, AttributeError, OverflowError) as error:
             raise ValueError(f"scoring={self.name!r} cannot be computed: {error}") from error
 
     def _compute(self, predictions: Predictions, labels: NDArray[Any], weights: Floats | None) -> float:

@@ -240,7 +240,7 @@ class ValueLoss(Loss):
             self.offset = float(_round(np.log(np.average(values, weights=weights))))
             mean = float(np.exp(self.offset))
             self.unit = mean if name == "poisson" else 1.0
-            super().__init__(_to_singles(values / mean))
+            super().__init__(_to_singles(values, mean))
         else:
             self.offset = self._compute_centre(values, weights)
             spread = self._compute_spread(np.abs(values - self.offset), weights) if np.ptp(values) else 0.0
@@ -249,7 +249,7 @@ class ValueLoss(Loss):
             if name == "squared_error":
                 self.offset = float(_round(self.offset / self.scale) * self.scale) if spread else float(values[0])
             self.unit = self.scale**2 if name in ("squared_error", "huber") else self.scale
-            super().__init__(_to_singles((values - self.offset) / self.scale))
+            super().__init__(_to_singles(values - self.offset, self.scale))
             if name == "huber":
                 self._parameter = float(compute_quantile(np.abs(self.labels), weights, alpha)) or 1.0
         if name in ("absolute_error", "quantile"):
@@ -416,9 +416,10 @@ def _list_arguments(
     return now.raw, leaves, values, labels, now.weights, now.gradients, now.hessians, threads
 
 
-def _to_singles(values: Floats) -> Singles:
-    """Convert to single precision; clip outliers that, or whose squares, would overflow."""
-    return np.clip(values, -1e15, 1e15).astype(np.float32)
+def _to_singles(values: Floats, unit: float) -> Singles:
+    """Convert to multiples of a unit in single precision; clip outliers that, or whose squares, would overflow."""
+    with np.errstate(over="ignore"):
+        return np.clip(values / unit, -1e15, 1e15).astype(np.float32)
 
 
 def _round(value: Any) -> Any:
