@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clang tidy clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -99,6 +99,9 @@ bench-tasks: $(VENV)/package.stamp  ## Measure many classes and regression, besi
 
 bench-labels: $(VENV)/package.stamp  ## Measure how well flipped labels are found, beside cross-validation.
 	$(BIN)/python -m benchmarks.quality.label_issues
+
+bench-noise: $(VENV)/package.stamp  ## Measure what columns of noise get and cost, and real sets with categories of many values.
+	$(BIN)/python -m benchmarks.quality.noise_columns
 
 bench-defaults: $(VENV)/package.stamp  ## Measure our defaults beside those of others: accuracy, flipped labels, features found.
 	$(BIN)/python -m benchmarks.defaults all

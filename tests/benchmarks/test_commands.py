@@ -22,7 +22,7 @@ from benchmarks.data.flips import flip
 from benchmarks.data.made_up import make_table
 from benchmarks.defaults import tolerances
 from benchmarks.quality import __main__ as quality
-from benchmarks.quality import calibration, categories, label_issues, rare_classes, tasks, tuning
+from benchmarks.quality import calibration, categories, label_issues, noise_columns, rare_classes, tasks, tuning
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import metrics, progress_bar, sparse
 from benchmarks.speed.literal import fit_literal, update_features, weigh_observations
@@ -81,6 +81,15 @@ def test_categories_quick_compares_both_ways(tmp_path, capsys):
     assert categories.main(["--quick", "--output", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert [word for word in ("codes", "categories", "difference", "of 2 seeds") if word not in printed] == []
+
+
+@pytest.mark.slow
+def test_noise_columns_quick_measures_credit_and_harm(tmp_path):
+    assert noise_columns.main(["--quick", "--only", "credit", "harm", "--output", str(tmp_path)]) == 0
+    credit = read_rows(tmp_path / "noise_columns_credit.csv")
+    assert [row["column"] for row in credit] == list(noise_columns.NOISE)
+    harm = read_rows(tmp_path / "noise_columns_harm.csv")
+    assert {row["contestant"] for row in harm} == {"MPBoost", "MPGradientBoosting"}
 
 
 @pytest.mark.slow

@@ -195,11 +195,17 @@ def _encode(
         if has_categories:
             factors = source.read_factors(feature)
             chosen = choose(feature, factors)
+            name = feature if source.names is None else source.names[feature]
             if chosen.are_foreign(factors):
-                name = feature if source.names is None else source.names[feature]
                 warnings.warn(
                     f"The categories of feature {name!r} are text, but were numbers in training, or the other way "
                     "round: all of them count as missing. Pass the same type as in training.",
+                    stacklevel=5,
+                )
+            elif chosen.are_new(factors):
+                warnings.warn(
+                    f"Feature {name!r} has no category that occurred in training: all of its values count as missing. "
+                    "Check that they are spelled as in training.",
                     stacklevel=5,
                 )
             categories.append(chosen)

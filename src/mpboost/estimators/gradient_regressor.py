@@ -84,7 +84,7 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
         Features that trees split by subsets of categories: "from_dtype" takes the columns of categories or text in a
         data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated as missing
-        values.
+        values, with a warning if a feature has no others.
     oop_size : int, float or "auto", default="auto"
         Number (int) or share (float) of rows that a model never learns from; they give its out-of-patch score. "auto"
         takes a fifth of up to 5000 rows, and a tenth of more, but at most 5000; with ``X_val`` it takes none. With
