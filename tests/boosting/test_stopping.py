@@ -196,10 +196,46 @@ def test_make_stopping_makes_the_rule_that_is_named(kind, rule):
 
 def test_make_stopping_passes_its_numbers_on():
     assert follow(make_stopping("paper", 8, 4, 1, "score"), [0.5] * 20) == (7, 1)
-    assert follow(make_stopping("patience", 8, 4, 3, "score"), [0.5] * 20) == (4, 1)
+    assert follow(make_stopping("patience", 8, 4, 3, "score"), [0.5, 0.4, 0.3, 0.2, 0.1]) == (4, 1)
     assert (
         make_stopping("patience", 8, 4, 3, "validation score").reason == "no better validation score for 3 iterations"
     )
+
+
+def test_make_stopping_averages_fewer_scores_if_they_are_computed_less_often():
+    scores = [0.1, 0.2, 0.9, 0.8]
+    means = make_stopping("patience", 8, 4, 25, "score")
+    single = make_stopping("patience", 8, 4, 25, "score", every=5)
+    assert [rule.halts(t, score) for rule in (means, single) for t, score in enumerate(scores, 26)] == [False] * 8
+    assert (means.best_iteration, single.best_iteration) == (29, 28)
+
+
+@pytest.mark.parametrize(("relative", "absolute"), [(0.01, 0.0), (0.0, 0.01)], ids=["relative", "absolute"])
+def test_patience_stopping_is_not_prolonged_by_tiny_gains(relative, absolute):
+    scores = 1.0 + 0.0001 * np.arange(400)
+    patient = PatienceStopping(20, window=1, burn_in=0)
+    assert follow(patient, scores) == (None, 400)
+    strict = PatienceStopping(20, window=1, burn_in=0, relative_tolerance=relative, tolerance=absolute)
+    assert follow(strict, scores) == (21, 21)  # the model is still cut to the best iteration
+    steep = 1.0 + 0.001 * np.arange(400)
+    strict = PatienceStopping(20, window=1, burn_in=0, relative_tolerance=relative, tolerance=absolute)
+    assert follow(strict, steep) == (None, 400)
+
+
+@pytest.mark.parametrize("value", [0.7, 1.0])
+def test_patience_stopping_ends_if_the_score_settles(value):
+    rule = PatienceStopping(20, "accuracy", settled_after=10)
+    scores = [*np.linspace(0.1, 0.6, 5), *[value] * 100]
+    n_done = next(t for t, score in enumerate(scores, 1) if rule.halts(t, score, is_perfect=score == 1.0))
+    assert n_done == 15 if value == 1.0 else 16
+    assert rule.reason == ("a perfect accuracy" if value == 1.0 else "the accuracy no longer changes")
+
+
+def test_patience_stopping_ends_if_the_score_is_perfect_while_the_loss_falls():
+    rule = PatienceStopping(20, "loss", window=1, burn_in=0, settled_after=10)
+    losses = 1.0 / np.arange(1, 100)
+    n_done = next(t for t, loss in enumerate(losses, 1) if rule.halts(t, -loss, is_perfect=t > 30))
+    assert (n_done, rule.best_iteration) == (40, 40)
 
 
 # What a stopped fit leaves

@@ -13,7 +13,7 @@ from mpboost import MPBoostClassifier, load_model, save_model
 from mpboost.data.checks import MAX_CLASSES, encode_labels, list_classes
 from mpboost.sampling.observations import ObservationSampler
 from mpboost.tasks import many_classes as class_tasks
-from tests.support.helpers import PatchKeeper, describe_model
+from tests.support.helpers import PatchKeeper, describe_model, describe_training
 from tests.support.interrupts import interrupt_in
 
 WAYS = ["margin", "m2", "mh", "oc"]
@@ -242,11 +242,13 @@ def test_model_is_the_same_after_a_file(tmp_path, way):
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 5.0, 3: 0.5}], ids=["balanced", "dict"])
 @each_way
-def test_class_weight_equals_the_same_weights_of_rows(way, class_weight):
+def test_class_weight_trains_like_the_same_weights_of_rows(way, class_weight):
     weights = compute_sample_weight(class_weight, Y)
-    model = make(multiclass=way, class_weight=class_weight).fit(X, Y)
-    expected = make(multiclass=way).fit(X, Y, sample_weight=weights)
-    assert describe_model(model) == describe_model(expected)
+    model = make(multiclass=way, class_weight=class_weight, stopping=None).fit(X, Y)
+    expected = make(multiclass=way, stopping=None).fit(X, Y, sample_weight=weights)
+    assert describe_training(model) == describe_training(expected)
+    assert model.train_scores_[-1] == pytest.approx(np.mean(model.predict(X) == Y), rel=1e-12)
+    assert model.train_scores_[-1] != expected.train_scores_[-1]
 
 
 def test_class_weight_moves_recall():

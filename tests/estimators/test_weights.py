@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 from sklearn.metrics import recall_score
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
-from mpboost import MPBoostClassifier
+from mpboost import MPBoostClassifier, MPGradientBoostingClassifier
 from tests.support.battery import CLASSIFIER
-from tests.support.battery.compare import assert_same_model
 from tests.support.helpers import as_votes
 
 make = CLASSIFIER.make
@@ -26,19 +26,49 @@ CLASS_WEIGHTS = {"balanced": "balanced", "dict": {0: 1.0, 1: 7.0}, "half-a-dict"
 
 @pytest.mark.parametrize("class_weight", CLASS_WEIGHTS.values(), ids=CLASS_WEIGHTS.keys())
 @pytest.mark.parametrize("estimator", [None, DecisionTreeClassifier(max_depth=3)], ids=["native", "scikit-learn"])
-def test_class_weight_equals_the_same_weights_of_rows(class_weight, estimator):
+def test_class_weight_trains_like_the_same_weights_of_rows(class_weight, estimator):
     X, y = make_unbalanced()
     weights = compute_sample_weight(class_weight, y)
-    model = make(estimator=estimator, class_weight=class_weight).fit(X, y)
-    assert_same_model(CLASSIFIER, model, make(estimator=estimator).fit(X, y, sample_weight=weights), X)
+    model = make(estimator=estimator, class_weight=class_weight, stopping=None).fit(X, y)
+    expected = make(estimator=estimator, stopping=None).fit(X, y, sample_weight=weights)
+    assert_same_training(model, expected, X)
 
 
 def test_class_weight_multiplies_sample_weight():
     X, y = make_unbalanced()
     weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(X))
-    model = make(class_weight={0: 1.0, 1: 4.0}).fit(X, y, sample_weight=weights)
-    expected = make().fit(X, y, sample_weight=np.where(y == 1, 4.0, 1.0) * weights)
-    assert_same_model(CLASSIFIER, model, expected, X)
+    model = make(class_weight={0: 1.0, 1: 4.0}, stopping=None).fit(X, y, sample_weight=weights)
+    expected = make(stopping=None).fit(X, y, sample_weight=np.where(y == 1, 4.0, 1.0) * weights)
+    assert_same_training(model, expected, X)
+
+
+def assert_same_training(model, expected, X):
+    for name in ("observation_probabilities_", "feature_probabilities_", "oop_decision_function_", "oop_counts_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
+    np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.parametrize("cls", [MPBoostClassifier, MPGradientBoostingClassifier])
+@pytest.mark.parametrize("has_weights", [False, True], ids=["plain", "weights"])
+def test_class_weight_is_no_part_of_the_scores(cls, has_weights):
+    X, y = make_unbalanced()
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(X)) if has_weights else None
+    model = cls(n_estimators=60, class_weight="balanced", random_state=0).fit(X, y, sample_weight=weights)
+    judged = np.flatnonzero(model.oop_counts_)
+    is_right = np.sign(model.oop_decision_function_[judged]) == 2 * y[judged] - 1  # votes at a tie count as wrong
+    expected = np.average(is_right, weights=None if weights is None else weights[judged])
+    assert model.oop_score_ == pytest.approx(expected, rel=1e-12)
+
+
+def test_class_weight_does_not_end_training_at_once():
+    # The weighted score and loss have their best after a few learners: a few rows decide them.
+    X, y = make_classification(
+        6000, 15, n_informative=8, n_clusters_per_class=3, weights=[0.98], flip_y=0.0, random_state=0
+    )
+    for cls, least in ((MPBoostClassifier, 100), (MPGradientBoostingClassifier, 200)):
+        model = cls(class_weight="balanced", random_state=0).fit(X[:3000], y[:3000])
+        assert model.best_iteration_ > least
+        assert model.oop_score_ == pytest.approx(model.score(X[3000:], y[3000:]), abs=0.01)
 
 
 def test_class_weight_balances_the_rows_that_weigh_something():

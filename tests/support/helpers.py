@@ -54,6 +54,12 @@ def describe_model(model):
     return {name: joblib.hash(value) for name, value in vars(model).items() if name not in {*parameters, "_run"}}
 
 
+def describe_training(model):
+    """Hash what a fit learned and judged, but for scores and calibration, in which class weights do not count."""
+    scores = {"train_scores_", "oop_scores_", "oop_score_", "oop_losses_", "_calibration"}
+    return {name: value for name, value in describe_model(model).items() if name not in scores}
+
+
 class Memory:
     """Remembers all that an estimator holds, and what it predicts for X, to compare later."""
 

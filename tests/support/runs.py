@@ -153,6 +153,7 @@ def make_run(
         weighting=weighting or ("linear" if labels.dtype == np.float64 else "logistic"),
         adaptive=adaptive[0],
         sample_weights=sample_weights,
+        **({} if labels.dtype == np.float64 else {"score_weights": sample_weights}),
         **task_options,
     )
     table = DenseTable(X)

@@ -265,8 +265,8 @@ def test_class_weight_moves_the_border():
 def test_class_weight_is_as_sample_weight():
     X, y = make_numbers(300)
     labels = np.digitize(y, [2.0, 6.0])
-    by_class = MPGradientBoostingClassifier(**QUICK, class_weight={0: 1, 1: 2, 2: 4}).fit(X, labels)
-    by_row = MPGradientBoostingClassifier(**QUICK).fit(X, labels, sample_weight=2.0**labels)
+    by_class = MPGradientBoostingClassifier(**QUICK, stopping=None, class_weight={0: 1, 1: 2, 2: 4}).fit(X, labels)
+    by_row = MPGradientBoostingClassifier(**QUICK, stopping=None).fit(X, labels, sample_weight=2.0**labels)
     assert by_class.decision_function(X).tolist() == by_row.decision_function(X).tolist()
 
 

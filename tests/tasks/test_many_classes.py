@@ -49,7 +49,7 @@ def feed(task, n_learners, threads, seed=0):
 def test_update_keeps_outputs_weights_and_scores(threads, way, weighting, weighted):
     labels = draw_labels()
     weights = np.random.default_rng(1).uniform(0.1, 3.0, N_ROWS) if weighted else None
-    task = make_task(way, labels, weighting=weighting, learning_rate=0.3, sample_weights=weights)
+    task = make_task(way, labels, weighting=weighting, learning_rate=0.3, sample_weights=weights, score_weights=weights)
     naive = ClassOracle(
         np.zeros((1, N_ROWS), dtype=np.uint8),
         labels,

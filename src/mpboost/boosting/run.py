@@ -12,7 +12,7 @@ from mpboost._arrays import Floats, Positions
 from mpboost.boosting.ensembles import Ensemble
 from mpboost.boosting.history import MOMENTS, History, Moment, make_history, take_moment
 from mpboost.boosting.stop_reasons import StopReason
-from mpboost.boosting.stopping import StoppingRule
+from mpboost.boosting.stopping import StoppingRule, Watched
 from mpboost.boosting.validation_score import ValidationScore
 from mpboost.learners.contract import Learner, Model, Output, TrainedLearner
 from mpboost.sampling.draws import RowSampler, probabilities_from_logs
@@ -79,6 +79,10 @@ class BoostingRun:
         Maximum number of iterations.
     train_scores, oop_scores, validation_scores : list of float
         Training, out-of-patch and validation score after each iteration; the last list is empty without ``X_val``.
+    qualities : list of float
+        What the fit stops by after each iteration, the greater the better: a score, or minus a loss.
+    watched : Watched
+        The name of that, and how to show it.
     rows, features : int64 arrays
         Indices of the last minipatch.
     stop_reason : StopReason or None
@@ -95,12 +99,13 @@ class BoostingRun:
 
     parts: Parts[Any, Any, Any]
     stopping: StoppingRule
+    watched: Watched = field(default_factory=lambda: Watched("out-of-patch score"))
     trial: Trial | None = None
     n_estimators: int = 0
     iteration: int = 0
     train_scores: list[float] = field(default_factory=list)
     oop_scores: list[float] = field(default_factory=list)
-    validation_scores: list[float] = field(default_factory=list)
+    qualities: list[float] = field(default_factory=list)
     rows: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     features: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     moments: dict[int, Moment] = field(default_factory=dict)
@@ -111,6 +116,11 @@ class BoostingRun:
     def __post_init__(self) -> None:
         self._importance_sums = np.zeros(len(self.parts.feature_sampler.probabilities))
         self._best: Snapshot | None = None
+
+    @property
+    def validation_scores(self) -> list[float]:
+        """The validation score after each iteration; empty without validation data."""
+        return [] if self.parts.validation is None else self.parts.validation.scores
 
     @property
     def scores(self) -> list[float]:
@@ -196,11 +206,14 @@ class BoostingRun:
         self.oop_scores.append(task.oop_score)
         self._importance_sums[C] += h.importances if h.credits is None else h.credits
         if validation is not None:
-            self.validation_scores.append(validation.update(h.model, threads))
+            validation.update(h.model, threads)
+        self.qualities.append(task.oop_quality if validation is None else validation.qualities[-1])
         if t in MOMENTS:
             self.moments[t] = self._take_moment()
-        if self.stopping.halts(t, task.oop_quality if validation is None else validation.qualities[-1]):
-            self.stop(StopReason.RULE, self.stopping.reason)
+        if task.is_scored:
+            is_perfect = self.scores[-1] >= task.best_score
+            if self.stopping.halts(t, self.qualities[-1], is_perfect=is_perfect):
+                self.stop(StopReason.RULE, self.stopping.reason)
         if t >= self.n_estimators:
             self.stop(StopReason.N_ESTIMATORS)
         if self.stopping.best_iteration == t:

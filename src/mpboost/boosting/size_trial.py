@@ -11,7 +11,7 @@ from mpboost.tasks.voting import VotingTask
 
 #: Iterations of a trial, and the number of last scores that are averaged.
 N_ITERATIONS, N_SCORES = 40, 10
-#: Minimum gain in score to accept twice the rows, and the error below which there is no trial.
+#: Minimum gain in accuracy to accept twice the rows, and the error below which there is no trial.
 MIN_GAIN, MIN_ERROR = 0.01, 0.05
 #: If the out-of-patch accuracy of single learners is lower, they get twice the rows unless the score falls.
 MIN_ACCURACY = 0.6
@@ -48,7 +48,7 @@ class SizeTrial:
         is_weak = task.compute_single_accuracy(run.iteration) < MIN_ACCURACY
         while run.parts.observation_sampler.n_drawn < self.most:
             n_rows = min(2 * run.parts.observation_sampler.n_drawn, self.most)
-            error = 1.0 - _recent_score(run)
+            error = 1.0 - _recent_accuracy(run)
             if error < MIN_ERROR:
                 break
             larger = self.make_run(n_rows)
@@ -58,11 +58,13 @@ class SizeTrial:
                 break
             chance = math.sqrt(error * (1.0 - error) / run.n_samples)
             least_gain = -chance if is_weak else max(MIN_GAIN, chance)
-            if _recent_score(larger) - _recent_score(run) < least_gain:
+            if _recent_accuracy(larger) - _recent_accuracy(run) < least_gain:
                 break
             run, is_weak = larger, False
         return run
 
 
-def _recent_score(run: BoostingRun) -> float:
-    return float(np.mean(run.oop_scores[-N_SCORES:]))
+def _recent_accuracy(run: BoostingRun) -> float:
+    task: object = run.parts.task
+    assert isinstance(task, VotingTask)
+    return float(np.mean(task.oop_accuracies[-N_SCORES:]))

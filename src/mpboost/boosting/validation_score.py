@@ -13,7 +13,7 @@ from mpboost.tasks.contract import Task
 
 
 class ValidationScore(Generic[Model]):
-    """Validation rows, and the total outputs of the learners for them.
+    """Validation rows, the total outputs of the learners for them, and their scores.
 
     Parameters
     ----------
@@ -28,8 +28,9 @@ class ValidationScore(Generic[Model]):
 
     Attributes
     ----------
-    qualities : list of float
-        Number that the fit stops by, after each iteration: a score, or minus a loss.
+    scores, qualities : list of float
+        After each iteration the score, and the number that the fit stops by: the score, or minus a loss. They are
+        computed when the task computes its own.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class ValidationScore(Generic[Model]):
         self._task = task
         self._totals = task.outputs.make_totals(len(labels))
         self._n_learners = 0
+        self.scores: list[float] = []
         self.qualities: list[float] = []
 
     def has_rows_of(self, other: "ValidationScore[Any]") -> bool:
@@ -55,14 +57,17 @@ class ValidationScore(Generic[Model]):
             and self._rows.equals(other._rows)
         )
 
-    def update(self, model: Model, threads: _native.Threads) -> float:
-        """Add the outputs of a learner; compute the score, and record the quality that the fit stops by."""
+    def update(self, model: Model, threads: _native.Threads) -> None:
+        """Add the outputs of a learner; compute the score, and the quality that the fit stops by."""
         self._task.outputs.add(self._n_learners, self._rows.apply(model, threads), self._totals)
         self._n_learners += 1
-        score = self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
-        quality = self._task.compute_quality(score, self._totals, self.labels, self.sample_weights)
+        if self._task.is_scored:
+            score = self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
+            quality = self._task.compute_quality(score, self._totals, self.labels, self.sample_weights)
+        else:
+            score, quality = self.scores[-1], self.qualities[-1]
+        self.scores.append(score)
         self.qualities.append(quality)
-        return score
 
 
 def open_validation(

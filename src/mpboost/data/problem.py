@@ -13,11 +13,30 @@ from mpboost.data.tables import Table
 
 @dataclass(frozen=True)
 class Examples:
-    """Rows with labels, coded for the engine, and weights; None for weights that are all the same."""
+    """Rows with labels, coded for the engine, and weights; None for weights that are all the same.
+
+    Attributes
+    ----------
+    table : Table
+        The features.
+    labels : array of shape (n_rows,)
+        The labels.
+    weights : float64 array of shape (n_rows,) or None
+        Weights in training: ``sample_weight`` times ``class_weight``.
+    score_weights : float64 array of shape (n_rows,) or None
+        Weights in scores: ``sample_weight`` alone. A score estimates that on new rows, which ``class_weight`` is no
+        part of.
+    """
 
     table: Table
     labels: NDArray[Any]
     weights: NDArray[np.float64] | None
+    score_weights: NDArray[np.float64] | None
+
+    @property
+    def has_class_weights(self) -> bool:
+        """Whether weights in training and in scores differ."""
+        return self.weights is not self.score_weights
 
 
 @dataclass(frozen=True)
@@ -58,12 +77,13 @@ class Problem:
     def with_validation(self, table: Table, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> "Problem":
         """Return the problem with validation rows, whose classes must occur in training."""
         if self.classes is None:
-            return replace(self, validation=Examples(table, y, sample_weight))
+            return replace(self, validation=Examples(table, y, sample_weight, sample_weight))
         unknown = np.setdiff1d(y, self.classes)
         if len(unknown):
             examples = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
             raise ValueError(f"y_val contains labels that y does not have: {examples}.")
-        return replace(self, validation=Examples(table, encode_labels(y, self.classes), sample_weight))
+        labels = encode_labels(y, self.classes)
+        return replace(self, validation=Examples(table, labels, sample_weight, sample_weight))
 
 
 def make_class_problem(data: TrainingData, class_weight: Any) -> Problem:
@@ -73,7 +93,12 @@ def make_class_problem(data: TrainingData, class_weight: Any) -> Problem:
         weights = _multiply(weights, data.y, class_weight)
     table, y, weights, is_present = _leave_out(data, weights)
     classes = list_classes(y)
-    examples = Examples(table, encode_labels(y, classes), _normalise(weights))
+    normalised = score_weights = _normalise(weights)
+    if class_weight is not None:
+        given = data.sample_weight
+        kept = given if given is None or is_present is None else given[is_present]
+        score_weights = None if kept is None else _normalise(kept)
+    examples = Examples(table, encode_labels(y, classes), normalised, score_weights)
     return Problem(
         examples, classes, is_present, data.known.get("is_categorical_"), data.known.get("feature_names_in_")
     )
@@ -83,7 +108,8 @@ def make_value_problem(data: TrainingData) -> Problem:
     """Make a regression problem: drop rows of weight 0."""
     weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
     table, y, weights, is_present = _leave_out(data, weights)
-    examples = Examples(table, y, _normalise(weights))
+    normalised = _normalise(weights)
+    examples = Examples(table, y, normalised, normalised)
     return Problem(examples, None, is_present, data.known.get("is_categorical_"), data.known.get("feature_names_in_"))
 
 

@@ -12,7 +12,7 @@ from mpboost._arrays import Label
 from mpboost.boosting.ensembles import Ensemble, EstimatorEnsemble, TreeEnsemble
 from mpboost.boosting.run import BoostingRun, Parts
 from mpboost.boosting.size_trial import SizeTrial
-from mpboost.boosting.stopping import make_stopping
+from mpboost.boosting.stopping import Watched, make_stopping
 from mpboost.boosting.validation_score import ValidationScore
 from mpboost.data.problem import Problem
 from mpboost.estimators.settings import PatchSettings
@@ -25,6 +25,7 @@ from mpboost.sampling.observations import ObservationSampler
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.sizes import count_most_rows, count_patch_features, count_patch_rows
 from mpboost.tasks.contract import Task
+from mpboost.tasks.running_score import EVERY
 
 
 class LabelTask(Task[Labels[Any], NDArray[Any]], Protocol):
@@ -95,9 +96,17 @@ def _make_run(
         ensemble=ensemble,
         validation=validation,
     )
-    score = "out-of-patch score" if given is None else "validation score"
-    stopping = make_stopping(settings.stopping, table.n_rows, patch_rows, settings.n_iter_no_change, score)
-    return BoostingRun(parts, stopping, params=settings.params)
+    metric, rows = settings.make_metric(problem), "out-of-patch" if given is None else "validation"
+    watched = Watched(f"{rows} {'score' if metric is None else metric.name}")
+    stopping = make_stopping(
+        settings.stopping,
+        table.n_rows,
+        patch_rows,
+        settings.n_iter_no_change,
+        watched.name,
+        1 if metric is None else EVERY,
+    )
+    return BoostingRun(parts, stopping, watched, params=settings.params)
 
 
 def _make_learner(

@@ -31,6 +31,7 @@ from mpboost.estimators.settings import list_learning_params
 from mpboost.estimators.threads import make_threads
 from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
+from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, check_scoring
 
 
 class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
@@ -42,6 +43,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     stop_reason_: str
     max_samples_: int
     max_features_: int
+    score_name_: str
     train_scores_: Floats
     oop_scores_: Floats
     oop_score_: float
@@ -89,6 +91,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         """
         # Validate.
         callbacks = self._make_callbacks()
+        self._check_scoring()
         data = check_training_data(
             self, X, y, sample_weight, categorical_features=self.categorical_features, max_bins=self.max_bins
         )
@@ -110,6 +113,14 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
         warn_if_interrupted(run)
         return self
+
+    def _check_scoring(self) -> None:
+        check_scoring(self.scoring)
+        if self.stopping == "paper" and self.scoring not in (None, DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS):
+            raise ValueError(
+                f"stopping='paper' is for accuracy and R^2, not for scoring={self.scoring!r}: choose "
+                "stopping='patience' or None."
+            )
 
     @property
     def _oop_advice(self) -> str:

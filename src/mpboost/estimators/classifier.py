@@ -19,6 +19,7 @@ from mpboost.estimators.predictions import ClassPredictions
 from mpboost.estimators.publishing import Attributes, describe_classifier
 from mpboost.learners.trees import Importance
 from mpboost.outputs.kinds import ClassVotes, Colours, Outputs, Signs
+from mpboost.outputs.metrics import Metric, Scoring
 from mpboost.outputs.votes import break_ties, count_votes, pick_winners, share_votes
 from mpboost.sampling.sizes import CLASSIFIER_SIZES, PatchSizes, Size
 from mpboost.tasks.many_classes import TASKS, Multiclass
@@ -90,15 +91,23 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         text in a data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated
         as missing values. A given ``estimator`` sees them as numbers.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply ``sample_weight``. "balanced" gives all classes the same total weight.
+        Weights of the classes in training; they multiply ``sample_weight``. "balanced" gives all classes the same total
+        weight. They are no part of the scores, which estimate those on new rows.
     stopping : {"patience", "paper"} or None, default="patience"
         "patience" stops when the out-of-patch score, or the score on ``X_val`` if given, has not improved for
         ``n_iter_no_change`` iterations; "paper" stops by Algorithm 2 of the paper. Both keep the learners up to the
         best iteration. None runs all iterations and keeps all learners.
     n_iter_no_change : int, default=100
-        Iterations without improvement before "patience" stops. It compares means over the last
-        ``n_iter_no_change // 5`` scores, and does not look for the best iteration among the first
-        ``n_iter_no_change // 2``.
+        Iterations without a noticeable gain before "patience" stops: one of 0.01 % of the score. It compares means over
+        the last ``n_iter_no_change // 5`` iterations, and does not look for the best one among the first
+        ``n_iter_no_change // 2`` (twice as many with ``scoring``). It also stops if the score is perfect, or does not
+        change at all, for ``n_iter_no_change // 2`` iterations.
+    scoring : str, callable or None, default=None
+        The score: what ``oop_scores_`` and the other scores are, and what "patience" watches. None is accuracy.
+        Otherwise the name of a scorer of scikit-learn ("balanced_accuracy", "roc_auc", "average_precision", ...), a
+        scorer from ``sklearn.metrics.make_scorer``, or a function of (y, predictions, weights or None) that returns a
+        number. Greater is better: scores of losses are negative, also for the short name "log_loss". A score other than
+        None is computed every fifth iteration, on at most 50 000 rows; ``oop_score_`` is computed from all rows.
     time_limit : float, default=None
         Seconds after which the fit stops. The current iteration is completed, and at least one is done.
     warm_start : bool, default=False
@@ -129,12 +138,15 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         Why the fit stopped.
     max_samples_, max_features_ : int
         Number of rows and of features in a minipatch.
+    score_name_ : str
+        Name of the score: "accuracy", or that of ``scoring``.
     oop_score_ : float
-        Out-of-patch accuracy of the model: an estimate of its accuracy on new data.
+        Out-of-patch score of the model: an estimate of its score on new data. Where p prefers hard rows it is a little
+        too low, and much too low for ranks of rare classes ("roc_auc").
     oop_scores_, train_scores_ : array of shape (n_iter_,)
-        Out-of-patch and training accuracy after each iteration.
+        Out-of-patch and training score after each iteration.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
-        Accuracy on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
+        Score on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
     learning_rate_ : float
         Learning rate at the end of the fit: the weight of a vote in the decision function.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
@@ -201,6 +213,7 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         class_weight: Any = None,
         stopping: str | None = "patience",
         n_iter_no_change: int = 100,
+        scoring: Scoring = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
@@ -227,6 +240,7 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         self.class_weight = class_weight
         self.stopping = stopping
         self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.callbacks = callbacks
@@ -252,7 +266,7 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
     def _pose(self, data: TrainingData) -> Problem:
         return make_class_problem(data, self.class_weight)
 
-    def _make_task(self, problem: Problem, seed: int) -> LabelTask:
+    def _make_task(self, problem: Problem, metric: Metric | None, seed: int) -> LabelTask:
         assert problem.classes is not None
         n_classes = len(problem.classes)
         make: Callable[..., LabelTask] = (
@@ -265,6 +279,8 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
             adaptive=self.adaptive_observations,
             seed=seed,
             sample_weights=problem.examples.weights,
+            score_weights=problem.examples.score_weights,
+            metric=metric,
         )
 
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:

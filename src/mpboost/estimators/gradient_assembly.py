@@ -9,7 +9,15 @@ from mpboost import _native
 from mpboost._arrays import Positions
 from mpboost.boosting.ensembles import TreeEnsemble
 from mpboost.boosting.run import BoostingRun, Parts
-from mpboost.boosting.stopping import NoStopping, PatienceStopping, StoppingRule
+from mpboost.boosting.stopping import (
+    LOSS_TOLERANCE,
+    MIN_LOSS_TOLERANCE,
+    SCORE_TOLERANCE,
+    NoStopping,
+    PatienceStopping,
+    StoppingRule,
+    Watched,
+)
 from mpboost.boosting.validation_score import open_validation
 from mpboost.data.problem import Problem
 from mpboost.estimators.settings import GradientSettings
@@ -21,6 +29,7 @@ from mpboost.sampling.sizes import count_patch_features, count_patch_rows
 from mpboost.tasks.gradients import GradientTask
 from mpboost.tasks.leaves import LeafFitter
 from mpboost.tasks.losses import Loss
+from mpboost.tasks.running_score import EVERY
 
 #: "auto" for n_models: several models take turns if a fit of one is quick, which depends on the number of rows and on
 #: cells times outputs. Wide tables with few rows have two models, since a single one would depend too much on chance.
@@ -40,12 +49,15 @@ def assemble_gradient_run(
     n_samples, n_features = examples.table.n_rows, examples.table.n_columns
     seed = settings.draw_seed()
     reserved = reserve_rows(settings, problem, seed)
+    metric = settings.make_metric(problem)
     task = GradientTask(
         loss,
         examples.labels,
         examples.weights,
+        examples.score_weights,
         reserved,
         keeps_patches=not settings.leaf_refit and settings.oop_size == 0,
+        metric=metric,
         seed=seed,
         threads=threads,
     )
@@ -74,8 +86,12 @@ def assemble_gradient_run(
         ensemble=ensemble,
         validation=open_validation(problem.validation, learner, task, threads),
     )
-    score = "out-of-patch loss" if problem.validation is None else "validation loss"
-    return BoostingRun(parts, _make_stopping(settings, len(reserved), score), params=settings.params)
+    rows = "out-of-patch" if problem.validation is None else "validation"
+    if metric is None:
+        watched = Watched(f"{rows} loss", is_loss=True, unit=loss.unit)
+    else:
+        watched = Watched(f"{rows} {metric.name}")
+    return BoostingRun(parts, _make_stopping(settings, task, watched), watched, params=settings.params)
 
 
 def _make_learner(
@@ -99,12 +115,23 @@ def _make_learner(
     return GradientTreeLearner(mapper, table, task.outputs, leaf_fitter, options, threads), TreeEnsemble(mapper)
 
 
-def _make_stopping(settings: GradientSettings, n_models: int, score: str) -> StoppingRule:
+def _make_stopping(settings: GradientSettings, task: GradientTask, watched: Watched) -> StoppingRule:
     """Make the stopping rule; patience and averaging window are multiplied by the number of models."""
     if settings.stopping is None:
         return NoStopping()
-    window = max(1, settings.n_iter_no_change // 20) * n_models
-    return PatienceStopping(settings.n_iter_no_change * n_models, score, window=window, burn_in=0)
+    n_models, patience = len(task.predictors), settings.n_iter_no_change
+    # Losses vary little from tree to tree, other scores as much as those of votes.
+    window = max(1, patience // (20 if watched.is_loss else 5)) * n_models
+    every = EVERY if not watched.is_loss or task.out_of_patch.recalibrates else 1
+    return PatienceStopping(
+        patience * n_models,
+        watched.name,
+        window=max(1, window // every),
+        burn_in=0,
+        relative_tolerance=LOSS_TOLERANCE if watched.is_loss else SCORE_TOLERANCE,
+        tolerance=MIN_LOSS_TOLERANCE if watched.is_loss else 0.0,
+        settled_after=max(1, patience // 2) * n_models,
+    )
 
 
 def count_max_leaves(max_leaf_nodes: int | Literal["auto"] | None, n_samples: int) -> int:

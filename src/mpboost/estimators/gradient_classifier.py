@@ -16,6 +16,7 @@ from mpboost.estimators.parameters import GRADIENT_CLASSIFIER_CONSTRAINTS
 from mpboost.estimators.predictions import ClassPredictions
 from mpboost.estimators.publishing import Attributes, describe_gradient_classifier
 from mpboost.learners.gradient_trees import GradientImportance
+from mpboost.outputs.metrics import Scoring
 from mpboost.sampling.sizes import Size
 from mpboost.tasks.custom_loss import CustomLoss
 from mpboost.tasks.losses import BinaryLogLoss, Loss, SoftmaxLoss, predict_shares
@@ -86,7 +87,8 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated as missing
         values.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes; they multiply ``sample_weight``. "balanced" gives all classes the same total weight.
+        Weights of the classes in training; they multiply ``sample_weight``. "balanced" gives all classes the same total
+        weight. They are no part of the scores, which estimate those on new rows.
     oop_size : int, float or "auto", default="auto"
         Number (int) or share (float) of rows that a model never learns from; they give its out-of-patch score. "auto"
         takes a fifth of up to 5000 rows, and a tenth of more, but at most 5000; with ``X_val`` it takes none. With
@@ -101,8 +103,16 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         ``n_iter_no_change`` iterations of each model, and keeps the trees up to the best iteration. None runs all
         iterations and keeps all trees.
     n_iter_no_change : int, default=100
-        Iterations without improvement before "patience" stops. It compares means over the last
-        ``n_iter_no_change // 20`` losses per model.
+        Iterations without a noticeable gain before "patience" stops: one of 0.2 % of the loss, or of 0.01 % of a score.
+        It compares means over the last ``n_iter_no_change // 20`` losses per model. It also stops if the score is
+        perfect, or the loss does not change at all, for half as many iterations.
+    scoring : str, callable or None, default=None
+        The score: what ``oop_scores_`` and the other scores are, and what "patience" watches. None is accuracy; the fit
+        then stops by the loss. Otherwise the name of a scorer of scikit-learn ("balanced_accuracy", "roc_auc",
+        "average_precision", ...), a scorer from ``sklearn.metrics.make_scorer``, or a function of (y, predictions,
+        weights or None) that returns a number. Greater is better: scores of losses are negative, also for the short
+        name "log_loss". A score other than None is computed every fifth iteration, on at most 50 000 rows;
+        ``oop_score_`` is computed from all rows.
     time_limit : float, default=None
         Seconds after which the fit stops. The current iteration is completed, and at least one is done.
     warm_start : bool, default=False
@@ -137,17 +147,21 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         Number of models that took turns.
     baseline_ : array of shape (n_outputs,)
         Raw prediction before the first tree.
+    score_name_ : str
+        Name of the score: "accuracy", or that of ``scoring``.
     oop_score_ : float
-        Accuracy of the model on rows that it never learned from: an estimate of its accuracy on new data. NaN if there
-        are none.
+        Score of the model on rows that it never learned from: an estimate of its score on new data. NaN if there are
+        none.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
-        Out-of-patch and training accuracy after each iteration.
+        Out-of-patch and training score after each iteration.
     oop_losses_ : array of shape (n_iter_,)
-        Out-of-patch loss after each iteration; the fit stops by it.
+        Out-of-patch loss after each iteration; the fit stops by it, unless ``scoring`` is given. With ``class_weight``
+        it is what the log loss would be after recalibration, every fifth iteration: class weights shift probabilities.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
-        Accuracy on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
+        Score on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
     validation_losses_ : array of shape (n_iter_,)
-        Loss on ``X_val`` after each iteration; the fit then stops by it. Only set if ``X_val`` was given.
+        Loss on ``X_val`` after each iteration; the fit then stops by it. Only set if ``X_val`` was given, and no
+        ``scoring``.
     oop_decision_function_ : array of shape (n_samples,) or (n_samples, n_classes)
         Raw predictions for reserved rows, by the model that never learned from them; NaN for other rows.
     oop_counts_ : int32 array of shape (n_samples,)
@@ -218,6 +232,7 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         n_models: int | Literal["auto"] = "auto",
         stopping: str | None = "patience",
         n_iter_no_change: int = 100,
+        scoring: Scoring = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
@@ -250,6 +265,7 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         self.n_models = n_models
         self.stopping = stopping
         self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.callbacks = callbacks

@@ -13,6 +13,7 @@ from mpboost.estimators.parameters import GRADIENT_REGRESSOR_CONSTRAINTS
 from mpboost.estimators.predictions import ValuePredictions
 from mpboost.estimators.publishing import Attributes, describe_gradient_regressor
 from mpboost.learners.gradient_trees import GradientImportance
+from mpboost.outputs.metrics import Scoring
 from mpboost.sampling.sizes import Size
 from mpboost.tasks.custom_loss import CustomLoss
 from mpboost.tasks.losses import Loss, ValueLoss, ValueLossName, check_values, predict_values
@@ -98,8 +99,16 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         ``n_iter_no_change`` iterations of each model, and keeps the trees up to the best iteration. None runs all
         iterations and keeps all trees.
     n_iter_no_change : int, default=100
-        Iterations without improvement before "patience" stops. It compares means over the last
-        ``n_iter_no_change // 20`` losses per model.
+        Iterations without a noticeable gain before "patience" stops: one of 0.2 % of the loss, or of 0.01 % of a score.
+        It compares means over the last ``n_iter_no_change // 20`` losses per model. It also stops if the score is
+        perfect, or the loss does not change at all, for half as many iterations.
+    scoring : str, callable or None, default=None
+        The score: what ``oop_scores_`` and the other scores are, and what "patience" watches. None is R^2; the fit then
+        stops by the loss. Otherwise the name of a scorer of scikit-learn ("neg_mean_absolute_error",
+        "neg_median_absolute_error", ...), a scorer from ``sklearn.metrics.make_scorer``, or a function of (y,
+        predictions, weights or None) that returns a number. Greater is better: scores of losses are negative, also for
+        the short names "absolute_error" and "squared_error". A score other than None is computed every fifth iteration,
+        on at most 50 000 rows; ``oop_score_`` is computed from all rows.
     time_limit : float, default=None
         Seconds after which the fit stops. The current iteration is completed, and at least one is done.
     warm_start : bool, default=False
@@ -132,17 +141,21 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         Number of models that took turns.
     baseline_ : array of shape (n_outputs,)
         Raw prediction before the first tree.
+    score_name_ : str
+        Name of the score: "r2", or that of ``scoring``.
     oop_score_ : float
-        R^2 of the model on rows that it never learned from: an estimate of its R^2 on new data. NaN if there are none.
+        Score of the model on rows that it never learned from: an estimate of its score on new data. NaN if there are
+        none.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
-        Out-of-patch and training R^2 after each iteration.
+        Out-of-patch and training score after each iteration.
     oop_losses_ : array of shape (n_iter_,)
-        Out-of-patch loss after each iteration; the fit stops by it. "squared_error" is half of the squared error;
-        "poisson" and "gamma" lack the terms that do not depend on predictions.
+        Out-of-patch loss after each iteration; the fit stops by it, unless ``scoring`` is given. "squared_error" is
+        half of the squared error; "poisson" and "gamma" lack the terms that do not depend on predictions.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
-        R^2 on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
+        Score on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
     validation_losses_ : array of shape (n_iter_,)
-        Loss on ``X_val`` after each iteration; the fit then stops by it. Only set if ``X_val`` was given.
+        Loss on ``X_val`` after each iteration; the fit then stops by it. Only set if ``X_val`` was given, and no
+        ``scoring``.
     oop_prediction_ : array of shape (n_samples,)
         Predictions for reserved rows, by the model that never learned from them; NaN for other rows.
     oop_counts_ : int32 array of shape (n_samples,)
@@ -213,6 +226,7 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         n_models: int | Literal["auto"] = "auto",
         stopping: str | None = "patience",
         n_iter_no_change: int = 100,
+        scoring: Scoring = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
@@ -245,6 +259,7 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         self.n_models = n_models
         self.stopping = stopping
         self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.callbacks = callbacks

@@ -33,6 +33,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     "stopping": [StrOptions({"patience", "paper"}), None],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "scoring": [str, callable, None],
     "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
     "warm_start": ["boolean"],
     "callbacks": [list, tuple, None],

@@ -10,6 +10,7 @@ from mpboost.data.problem import Problem
 from mpboost.estimators.assembly import LabelTask, assemble_run
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.settings import PatchSettings, read_settings
+from mpboost.outputs.metrics import Metric
 from mpboost.sampling.sizes import PatchSizes
 
 
@@ -19,9 +20,10 @@ class PatchBooster(MinipatchBooster):
     _auto_sizes: ClassVar[PatchSizes]
 
     @abstractmethod
-    def _make_task(self, problem: Problem, seed: int) -> LabelTask:
+    def _make_task(self, problem: Problem, metric: Metric | None, seed: int) -> LabelTask:
         """Make the task of a run."""
 
     def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
         settings = read_settings(PatchSettings, self, self._auto_sizes)
-        return assemble_run(settings, problem, partial(self._make_task, problem), threads)
+        make_task = partial(self._make_task, problem, settings.make_metric(problem))
+        return assemble_run(settings, problem, make_task, threads)

@@ -8,6 +8,7 @@ from mpboost.boosting.run import BoostingRun
 from mpboost.data.problem import Problem
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
+from mpboost.outputs.metrics import name_score
 from mpboost.sampling.draws import probabilities_from_logs
 from mpboost.sampling.features import to_shares
 from mpboost.tasks.gradients import GradientTask
@@ -24,6 +25,9 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
     """List the attributes that all estimators have, at the best iteration; None for those this one does not have."""
     best, n_learners, task = run.best, run.best_iteration, run.parts.task
     oop_scores = np.array(run.oop_scores)
+    exact_score = task.compute_oop_score(best.task, n_learners)
+    if exact_score is not None:
+        oop_scores[n_learners - 1] = exact_score
     if not run.has_oop_score:
         oop_scores[:] = np.nan  # every minipatch contained all rows
     validation_scores = np.array(run.validation_scores) if run.validation_scores else None
@@ -34,6 +38,7 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
         "max_samples_": run.parts.observation_sampler.n_drawn,
         "max_features_": run.parts.feature_sampler.n_drawn,
         "train_scores_": np.array(run.train_scores),
+        "score_name_": name_score(run.params["scoring"], are_classes=problem.classes is not None),
         "oop_scores_": oop_scores,
         "oop_score_": float(oop_scores[n_learners - 1]),
         "validation_scores_": validation_scores,
@@ -54,7 +59,7 @@ def describe_classifier(run: BoostingRun, problem: Problem, known: Attributes) -
     assert isinstance(task, VotingTask)
     learning_rate = float(run.best.task["learning_rate"][0])
     counts = task.count_oop_votes(run.best.task, run.best_iteration)
-    calibration = VoteCalibration.fit(counts, task.classes, task.sample_weights)  # first: needs the most memory
+    calibration = VoteCalibration.fit(counts, task.classes, task.score_weights)  # first: needs the most memory
     # For two classes the decision function is one number.
     oop_decision = learning_rate * (counts if counts.shape[1] > 2 else counts[:, 1] - counts[:, 0])
     colours = np.array(task.colours[: run.best_iteration]) if isinstance(task, ColourTask) else None
@@ -90,7 +95,7 @@ def describe_gradients(run: BoostingRun, problem: Problem, known: Attributes) ->
     unit, validation = task.loss.unit, run.parts.validation
     return describe_fit(run, problem, known) | {
         "oop_losses_": unit * np.array(task.out_of_patch.losses),
-        "validation_losses_": None if validation is None else -unit * np.array(validation.qualities),
+        "validation_losses_": -unit * np.array(run.qualities) if validation and run.watched.is_loss else None,
         "n_models_": len(task.predictors),
         "baseline_": task.loss.baseline,
         "_loss": run.params["loss"],

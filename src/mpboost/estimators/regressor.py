@@ -15,6 +15,7 @@ from mpboost.estimators.predictions import ValuePredictions
 from mpboost.estimators.publishing import Attributes, describe_regressor
 from mpboost.learners.trees import Importance
 from mpboost.outputs.kinds import Outputs, Values
+from mpboost.outputs.metrics import Metric, Scoring
 from mpboost.sampling.sizes import REGRESSOR_SIZES, PatchSizes, Size
 from mpboost.tasks.numbers import ResidualWeighting, ValueTask
 
@@ -75,9 +76,17 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         ``n_iter_no_change`` iterations; "paper" stops by Algorithm 2 of the paper. Both keep the learners up to the
         best iteration. None runs all iterations and keeps all learners.
     n_iter_no_change : int, default=100
-        Iterations without improvement before "patience" stops. It compares means over the last
-        ``n_iter_no_change // 5`` scores, and does not look for the best iteration among the first
-        ``n_iter_no_change // 2``.
+        Iterations without a noticeable gain before "patience" stops: one of 0.01 % of the score. It compares means over
+        the last ``n_iter_no_change // 5`` iterations, and does not look for the best one among the first
+        ``n_iter_no_change // 2`` (twice as many with ``scoring``). It also stops if the score is perfect, or does not
+        change at all, for ``n_iter_no_change // 2`` iterations.
+    scoring : str, callable or None, default=None
+        The score: what ``oop_scores_`` and the other scores are, and what "patience" watches. None is R^2. Otherwise
+        the name of a scorer of scikit-learn ("neg_mean_absolute_error", "neg_median_absolute_error", ...), a scorer
+        from ``sklearn.metrics.make_scorer``, or a function of (y, predictions, weights or None) that returns a number.
+        Greater is better: scores of losses are negative, also for the short names "absolute_error" and "squared_error".
+        A score other than None is computed every fifth iteration, on at most 50 000 rows; ``oop_score_`` is computed
+        from all rows.
     time_limit : float, default=None
         Seconds after which the fit stops. The current iteration is completed, and at least one is done.
     warm_start : bool, default=False
@@ -106,12 +115,14 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         Why the fit stopped.
     max_samples_, max_features_ : int
         Number of rows and of features in a minipatch.
+    score_name_ : str
+        Name of the score: "r2", or that of ``scoring``.
     oop_score_ : float
-        Out-of-patch R^2 of the model: an estimate of its R^2 on new data.
+        Out-of-patch score of the model: an estimate of its score on new data.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
-        Out-of-patch and training R^2 after each iteration.
+        Out-of-patch and training score after each iteration.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
-        R^2 on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
+        Score on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
     oop_prediction_ : array of shape (n_samples,)
         Prediction for each row, from the learners that never saw it; NaN if there are none and for rows of weight 0.
     oop_counts_ : int32 array of shape (n_samples,)
@@ -175,6 +186,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         categorical_features: Any = "from_dtype",
         stopping: str | None = "patience",
         n_iter_no_change: int = 100,
+        scoring: Scoring = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         callbacks: Sequence[Callback] | None = None,
@@ -199,6 +211,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         self.categorical_features = categorical_features
         self.stopping = stopping
         self.n_iter_no_change = n_iter_no_change
+        self.scoring = scoring
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.callbacks = callbacks
@@ -209,13 +222,14 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
     def _pose(self, data: TrainingData) -> Problem:
         return make_value_problem(data)
 
-    def _make_task(self, problem: Problem, seed: int) -> LabelTask:
+    def _make_task(self, problem: Problem, metric: Metric | None, seed: int) -> LabelTask:
         return ValueTask(
             problem.examples.labels,
             weighting=self.weighting,
             exploration=self.observation_exploration,
             adaptive=self.adaptive_observations,
             sample_weights=problem.examples.weights,
+            metric=metric,
         )
 
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:

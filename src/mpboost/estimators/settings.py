@@ -7,8 +7,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
+from mpboost.data.problem import Problem
 from mpboost.learners.gradient_trees import GradientImportance
 from mpboost.learners.trees import Importance
+from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, Metric, Scoring
 from mpboost.sampling.sizes import PatchSizes, Size
 
 #: Parameters that may change between two fits with warm_start; all others change what is learned.
@@ -41,11 +43,16 @@ class BoosterSettings:
     max_bins: int
     stopping: str | None
     n_iter_no_change: int
+    scoring: Scoring
     random_state: Any
 
     def draw_seed(self) -> int:
         """Draw the seed of a run; all other draws of the run depend on it."""
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
+
+    def make_metric(self, problem: Problem) -> Metric | None:
+        """Make the metric of a run; None for what the estimator does without ``scoring``."""
+        return None if self.scoring is None else Metric(self.scoring, problem.classes)
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,11 @@ class PatchSettings(BoosterSettings):
 
     estimator: Any
     importance: Importance
+
+    def make_metric(self, problem: Problem) -> Metric | None:
+        """Make the metric of a run; None for accuracy and R^2, which are computed along with the outputs."""
+        own = DEFAULT_OF_NUMBERS if problem.classes is None else DEFAULT_OF_CLASSES
+        return None if self.scoring == own else super().make_metric(problem)
 
 
 @dataclass(frozen=True)

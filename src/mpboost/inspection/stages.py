@@ -9,11 +9,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.outputs.metrics import DEFAULT_OF_NUMBERS
 
 
 def name_score(model: MinipatchBooster) -> str:
-    """Return the name of the score of a model."""
-    return "accuracy" if is_classifier(model) else "R²"
+    """Return the name of the score of a model, for people."""
+    return "R²" if model.score_name_ == DEFAULT_OF_NUMBERS else model.score_name_.replace("_", " ")
 
 
 def read_scores(model: MinipatchBooster) -> dict[str, NDArray[np.float64]]:

@@ -20,7 +20,7 @@ from mpboost._files import write_whole
 #: First bytes, like those of PNG: not text, and damaged by any transfer in text mode.
 MAGIC = b"\x89MPB\r\n\x1a\n"
 #: Number of the format that is written; this and all earlier formats can be read.
-SCHEMA = 3
+SCHEMA = 4
 #: Magic bytes, schema, size of the header, size of the file.
 PROLOGUE = struct.Struct("<8sIIQ")
 #: The last bytes: CRC-32 of all bytes before.

@@ -46,10 +46,13 @@ from mpboost.model_files.container import Arrays, ModelFileError, read_container
 from mpboost.model_files.old_formats import estimate_oop_counts
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.kinds import ClassVotes
+from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, name_score
 from mpboost.tasks.losses import VALUE_LOSSES
 
-AT_MOST_ONE = Rule(lambda values: np.all(values <= ONE), "must be at most 1")
 AT_MOST_ONE_OR_NAN = Rule(lambda values: not np.any(values > ONE), "must be at most 1, or NaN")
+#: Scores may be of any metric; R^2 has no lower limit.
+SCORES = ("train_scores", "oop_scores", "oop_score", "validation_scores", "validation_score")
+BELOW_INFINITY = Rule(lambda values: not np.isposinf(values).any(), "must be below infinity")
 AT_LEAST_ONE = Rule(lambda values: np.all((values * ONE >= 1) & np.isfinite(values)), "must be finite, at least 1")
 ASCENDING_FROM_ONE = Rule(
     lambda values: len(values) and values[0] == 1 and np.all(values[1:] > values[:-1]), "must ascend from 1"
@@ -97,16 +100,17 @@ HISTORY = ObjectState(
 )
 
 
-def _list_run_fields(score: Rule, validation_score: Rule, leaf_values: AttributeKind) -> tuple[Field, ...]:
+def _list_run_fields(leaf_values: AttributeKind) -> tuple[Field, ...]:
     return (
         Field("n_iter_", Scalar(int, size="n_iterations")),
         Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
         Field("stop_reason_", Scalar(str)),
-        Field("train_scores_", Array("float64", "n_iterations", rule=score)),
-        Field("oop_scores_", Array("float64", "n_iterations", rule=score)),
-        Field("oop_score_", Scalar(float, rule=score)),
-        Field("validation_scores_", Array("float64", "n_iterations", rule=validation_score), optional=True),
-        Field("validation_score_", Scalar(float, rule=validation_score), optional=True),
+        Field("score_name_", Scalar(str), optional=True),  # files before format 4 have none
+        Field("train_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY)),
+        Field("oop_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY)),
+        Field("oop_score_", Scalar(float, rule=BELOW_INFINITY)),
+        Field("validation_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY), optional=True),
+        Field("validation_score_", Scalar(float, rule=BELOW_INFINITY), optional=True),
         Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
         Field("observation_difficulty_", Array("float64", "n_samples", rule=SCORE)),
         Field("oop_counts_", Array("int32", "n_samples"), optional=True),  # files before format 3 have none
@@ -134,7 +138,7 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     MPBoostClassifier: (
         *FEATURES,
         Field("classes_", Labels("n_classes")),
-        *_list_run_fields(SCORE, SHARE, Array("float64", "n_leaves", rule=FINITE)),
+        *_list_run_fields(Array("float64", "n_leaves", rule=FINITE)),
         Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
         Field("_calibration", ObjectState(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
@@ -144,21 +148,21 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     ),
     MPBoostRegressor: (
         *FEATURES,
-        *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, Array("float64", "n_leaves", rule=PREDICTABLE)),
+        *_list_run_fields(Array("float64", "n_leaves", rule=PREDICTABLE)),
         Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
         Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
     ),
     MPGradientBoostingClassifier: (
         *FEATURES,
         Field("classes_", Labels("n_classes")),
-        *_list_run_fields(SCORE, SHARE, Decisions("float64", "n_leaves", "n_classes", rule=SUMMABLE)),
+        *_list_run_fields(Decisions("float64", "n_leaves", "n_classes", rule=SUMMABLE)),
         *_list_gradient_fields(Decisions("float64", "n_classes", rule=SUMMABLE), ["log_loss"]),
         Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
         Field("_targets", Array("uint16", "n_samples")),
     ),
     MPGradientBoostingRegressor: (
         *FEATURES,
-        *_list_run_fields(AT_MOST_ONE_OR_NAN, AT_MOST_ONE, Array("float64", "n_leaves", rule=SUMMABLE)),
+        *_list_run_fields(Array("float64", "n_leaves", rule=SUMMABLE)),
         *_list_gradient_fields(Array("float64", 1, rule=SUMMABLE), VALUE_LOSSES),
         Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
         Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
@@ -168,14 +172,14 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
 ESTIMATORS = {cls.__name__: cls for cls in FIELDS}
 
 #: Parameters that may be objects: these are saved as None.
-OBJECT_PARAMETERS = {"callbacks", "random_state"}
+OBJECT_PARAMETERS = {"callbacks", "random_state", "scoring"}
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a fitted model in one file that is safe to load.
 
-    If saving fails, an older file of this name stays unchanged. Callbacks and instances of RandomState are not saved:
-    these parameters become None.
+    If saving fails, an older file of this name stays unchanged. Callbacks, instances of RandomState and a
+    function as ``scoring`` are not saved: these parameters become None.
 
     Parameters
     ----------
@@ -280,6 +284,7 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     for left in (*parts.values, *parts.arrays):
         refuse(left, "is unknown")
     _check_categories(model)
+    _check_scores(model)
     if hasattr(model, "classes_"):
         _check_votes(model)
     if not hasattr(model, "oop_counts_"):
@@ -307,6 +312,18 @@ def _check_votes(model: MinipatchBooster) -> None:
         votes = _get_trees(model).forest.leaf_values
         if not np.all((votes >= 0) & (votes < n_classes) & (votes == np.floor(votes))):
             refuse("ensemble", "votes for classes that do not exist")
+
+
+def _check_scores(model: MinipatchBooster) -> None:
+    """Check scores of known range: accuracy and R^2. Files before format 4 have no others, and do not name them."""
+    if not hasattr(model, "score_name_"):
+        model.score_name_ = name_score(None, are_classes=hasattr(model, "classes_"))
+    scores = {name: getattr(model, name + "_", np.nan) for name in SCORES}
+    for name, values in scores.items():
+        if model.score_name_ == DEFAULT_OF_CLASSES and not SCORE.holds(values):
+            refuse(name, SCORE.wording)
+        if model.score_name_ == DEFAULT_OF_NUMBERS and not AT_MOST_ONE_OR_NAN.holds(values):
+            refuse(name, AT_MOST_ONE_OR_NAN.wording)
 
 
 def _check_oop_counts(model: MinipatchBooster) -> None:

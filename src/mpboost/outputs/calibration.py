@@ -5,6 +5,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
+from scipy.special import expit, logsumexp, softmax
+
+from mpboost.outputs.statistics import pick_rows
 
 #: Limits of slopes. They are positive, so that the class with the most votes is always the most probable one.
 MIN_SLOPE, MAX_SLOPE = 1e-2, 1e3
@@ -14,6 +17,9 @@ MAX_LOGIT = 34.0
 
 #: The most vote counts that slopes are fitted to: a few parameters need no more, and an interrupted fit must end soon.
 MAX_COUNTS = 400_000
+
+#: Steps of Newton's method for two parameters: 5 to 8 usually.
+MAX_NEWTON_STEPS = 20
 
 
 class VoteCalibration:
@@ -64,6 +70,8 @@ class VoteCalibration:
         counts: NDArray[np.integer],
         labels: NDArray[np.integer],
         weights: NDArray[np.float64] | None = None,
+        *,
+        max_counts: int = MAX_COUNTS,
     ) -> Self:
         """Fit the slopes to the votes of learners that never saw the row.
 
@@ -78,6 +86,8 @@ class VoteCalibration:
             Codes of the classes.
         weights : float64 array of shape (n_samples,), default=None
             Weights of the rows; only their ratios matter.
+        max_counts : int
+            Rows times classes that are used at most; if there are more, a sample of rows, always the same.
 
         Returns
         -------
@@ -93,8 +103,8 @@ class VoteCalibration:
         array([[1., 0.]])
         """
         n_rows, n_classes = counts.shape
-        if counts.size > MAX_COUNTS:
-            rows = _pick_rows(n_rows, MAX_COUNTS // n_classes)
+        if counts.size > max_counts:
+            rows = pick_rows(n_rows, max(1, max_counts // n_classes))
             counts, labels = counts[rows], labels[rows]
             weights = None if weights is None else weights[rows]
         judged = counts.any(axis=1) if weights is None else counts.any(axis=1) & (weights > 0)
@@ -134,12 +144,74 @@ class VoteCalibration:
         return odds / odds.sum(axis=1, keepdims=True)
 
 
-def _pick_rows(n_rows: int, n_picked: int) -> NDArray[np.int64]:
-    """Pick one row at random from each of ``n_picked`` equal parts of the rows; always the same rows."""
-    n_picked = max(1, n_picked)
-    starts = np.arange(n_picked) * n_rows // n_picked
-    lengths = np.diff(starts, append=n_rows)
-    return starts + np.random.default_rng(0).integers(0, lengths)
+def compute_calibrated_loss(
+    raw: NDArray[np.float64], codes: NDArray[np.integer], weights: NDArray[np.float64] | None
+) -> float:
+    """Compute the log loss that is left if log odds are corrected by the slope and the intercept that fit best.
+
+    It tells how well a model orders rows, whatever the level of its log odds. Training with class weights shifts this
+    level on purpose, so the log loss itself would tell more about the shift. With more than two classes it is the sum
+    of the losses of telling each class from the rest.
+
+    Parameters
+    ----------
+    raw : float64 array of shape (n_rows,) or (n_rows, n_classes)
+        Log odds: one number per row for two classes, one per class for more.
+    codes : integer array of shape (n_rows,)
+        Codes of the classes: 0, 1, 2, ...
+    weights : float64 array of shape (n_rows,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    loss : float
+        The mean loss of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> raw, codes = np.repeat([3.0, 5.0], 100), np.repeat([0, 1, 0, 1], [80, 20, 20, 80])
+    >>> print(round(compute_calibrated_loss(raw, codes, None), 2))  # that of log odds of -1.4 and 1.4
+    0.5
+    """
+    w = np.full(len(codes), 1.0 / len(codes)) if weights is None else weights / weights.sum()
+    if raw.ndim == 1:
+        return _fit_line(raw, codes == 1, w)
+    # Log odds of a class against the rest.
+    shares = softmax(raw, axis=1)
+    against = raw - logsumexp(raw, axis=1, keepdims=True) - np.log1p(-np.minimum(shares, 1.0 - 1e-15))
+    return sum(_fit_line(against[:, k], codes == k, w) for k in range(raw.shape[1]))
+
+
+def _fit_line(raw: NDArray[np.float64], is_positive: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
+    """Fit log odds ``slope * raw + intercept`` by Newton's method; return the log loss. Weights sum to 1."""
+    raw = raw - np.sum(raw * weights)
+    raw = raw / max(np.sqrt(np.sum(raw**2 * weights)), 1e-300)
+    signs = np.where(is_positive, 1.0, -1.0)
+
+    def compute_loss(line: NDArray[np.float64]) -> float:
+        return float(np.sum(np.logaddexp(0.0, -signs * (line[0] * raw + line[1])) * weights))
+
+    share = min(max(float(weights[is_positive].sum()), 1e-9), 1.0 - 1e-9)
+    line = np.array([1.0, np.log(share / (1.0 - share))])
+    loss = compute_loss(line)
+    for _ in range(MAX_NEWTON_STEPS):
+        probabilities = expit(line[0] * raw + line[1])
+        errors = (probabilities - is_positive) * weights
+        curves = np.maximum(probabilities * (1.0 - probabilities), 1e-12) * weights
+        # Distances from the mean make the steps of slope and intercept independent.
+        mean = np.sum(curves * raw) / np.sum(curves)
+        slope_step = np.sum(errors * (raw - mean)) / max(np.sum(curves * (raw - mean) ** 2), 1e-300)
+        step = np.array([slope_step, np.sum(errors) / np.sum(curves) - slope_step * mean])
+        last_loss, last_line = loss, line
+        for shortened in (1.0, 0.5, 0.25, 0.125, 0.0625):
+            line = last_line - shortened * step
+            loss = compute_loss(line)
+            if loss < last_loss:
+                break
+        if not loss < (1.0 - 1e-5) * last_loss:
+            return min(loss, last_loss)
+    return loss
 
 
 def _fit_slope(

@@ -1,4 +1,4 @@
-"""Means, medians, quantiles and R^2, with or without weights."""
+"""Means, medians, quantiles and R^2, with or without weights; samples of rows."""
 
 from typing import Any
 
@@ -66,3 +66,16 @@ def compute_quantile(values: NDArray[np.float64], weights: NDArray[np.float64] |
     order = np.argsort(values, kind="stable")
     sums = np.cumsum(weights[order])
     return float(values[order[np.searchsorted(sums, share * sums[-1])]])
+
+
+def pick_rows(n_rows: int, n_picked: int) -> NDArray[np.int64]:
+    """Pick one row at random from each of ``n_picked`` equal parts of the rows; always the same rows.
+
+    Examples
+    --------
+    >>> pick_rows(6, 3)
+    array([1, 3, 5])
+    """
+    starts = np.arange(n_picked) * n_rows // n_picked
+    lengths = np.diff(starts, append=n_rows)
+    return starts + np.random.default_rng(0).integers(0, lengths)

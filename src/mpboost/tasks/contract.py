@@ -1,5 +1,6 @@
 """The interface of tasks: ask a question about all rows, then add the outputs of a learner for them."""
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -8,6 +9,9 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
 from mpboost.outputs.kinds import Outputs
+from mpboost.outputs.metrics import Metric
+from mpboost.outputs.predictions import Predictions
+from mpboost.tasks.running_score import RunningScore, is_due
 
 Question = TypeVar("Question", covariant=True)
 Output = TypeVar("Output", contravariant=True)
@@ -29,7 +33,15 @@ class Task(Protocol[Question, Output]):
 
     @property
     def sample_weights(self) -> Floats | None:
-        """Positive weights, which multiply p and count in the scores; None if all are the same."""
+        """Positive weights, which multiply p or the loss; None if all are the same."""
+
+    @property
+    def score_weights(self) -> Floats | None:
+        """Positive weights in the scores: those above without class weights; None if all are the same."""
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the last update computed the scores; if not, they are those of an earlier iteration."""
 
     @property
     def outputs(self) -> Outputs[Any]:
@@ -46,6 +58,10 @@ class Task(Protocol[Question, Output]):
     @property
     def oop_score(self) -> float:
         """Out-of-patch score of the ensemble."""
+
+    @property
+    def best_score(self) -> float:
+        """The best possible score; infinity if it is unknown."""
 
     @property
     def oop_quality(self) -> float:
@@ -75,6 +91,9 @@ class Task(Protocol[Question, Output]):
     ) -> float:
         """Compute what training stops by on validation rows, given their score."""
 
+    def compute_oop_score(self, state: TaskState, n_learners: int) -> float | None:
+        """Compute the out-of-patch score in a given state from all rows; None if ``oop_score`` always is that."""
+
     def has_oop_score(self, n_drawn: int) -> bool:
         """Check whether there is an out-of-patch score with minipatches of ``n_drawn`` rows."""
 
@@ -85,12 +104,56 @@ class Task(Protocol[Question, Output]):
         """Count, for each row, the learners that never saw it; as a new array."""
 
 
-class StopsByScore:
+class StopsByScore(ABC):
     """Mixin for tasks that stop by their out-of-patch score."""
 
     labels: NDArray[Any]
     log_weights: Floats
+    score_weights: Floats | None
+    train_score: float
     oop_score: float
+    is_scored: bool
+    _running: RunningScore | None
+
+    def _use_metric(self, metric: Metric | None) -> None:
+        """Score by a metric, or, without one, as the estimators' ``score`` does."""
+        self._running = None if metric is None else RunningScore(metric, self.labels, self.score_weights)
+        self.train_score = self.oop_score = np.nan
+        self.is_scored = True
+
+    def _update_scores(self, n_learners: int) -> None:
+        """Compute the metric every few iterations."""
+        assert self._running is not None
+        self.is_scored = is_due(n_learners)
+        if self.is_scored:
+            rows, predictions = self.present_oop(self.state, n_learners, self._running.rows)
+            self.oop_score = self._running.compute(predictions, rows)
+            self.train_score = self._running.compute(self.present_training(self._running.rows), self._running.rows)
+
+    def compute_oop_score(self, state: TaskState, n_learners: int) -> float | None:
+        """Compute the metric in a given state from all rows; None without a metric."""
+        if self._running is None:
+            return None
+        rows, predictions = self.present_oop(state, n_learners, np.arange(len(self.labels)))
+        return self._running.compute(predictions, rows)
+
+    @property
+    def best_score(self) -> float:
+        """The best possible score: 1 for accuracy and R^2."""
+        return 1.0 if self._running is None else self._running.metric.best
+
+    @property
+    @abstractmethod
+    def state(self) -> TaskState:
+        """Views of the arrays that outputs are added to."""
+
+    @abstractmethod
+    def present_training(self, rows: Positions) -> Predictions:
+        """Return the predictions of the ensemble for some training rows."""
+
+    @abstractmethod
+    def present_oop(self, state: TaskState, n_learners: int, rows: Positions) -> tuple[Positions, Predictions]:
+        """Return those of some rows that have an out-of-patch prediction in a given state, and these predictions."""
 
     @property
     def oop_quality(self) -> float:

@@ -7,8 +7,10 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Singles
+from mpboost.outputs.metrics import to_codes
+from mpboost.outputs.predictions import NumberPredictions, Predictions
 from mpboost.outputs.statistics import compute_r2
-from mpboost.tasks.losses import Loss, Position, Step, ValueLoss, predict_values
+from mpboost.tasks.losses import Loss, Position, RawPredictions, Step, ValueLoss, predict_values
 
 
 class CustomLoss(Loss):
@@ -32,7 +34,7 @@ class CustomLoss(Loss):
         self.unit = 1.0 if hasattr(custom, "loss") else like.unit
         baseline = like.baseline
         if hasattr(custom, "baseline"):
-            baseline = np.asarray(custom.baseline(_recode(labels), weights), dtype=np.float64).reshape(-1)
+            baseline = np.asarray(custom.baseline(to_codes(labels), weights), dtype=np.float64).reshape(-1)
             if baseline.shape != like.start.shape or not np.isfinite(baseline).all():
                 raise ValueError(f"The baseline of {custom!r} must be {like.n_outputs} finite number(s).")
         self.offset = baseline if like.n_outputs > 1 else float(baseline[0])
@@ -43,7 +45,7 @@ class CustomLoss(Loss):
             now.raw += step.values[step.leaves]
         raw = self.offset + now.raw.astype(np.float64)
         weights = None if now.weights is None else now.weights.astype(np.float64)
-        derivatives = self._custom.gradient_hessian(_recode(self.labels), raw)
+        derivatives = self._custom.gradient_hessian(to_codes(self.labels), raw)
         if not isinstance(derivatives, tuple | list) or len(derivatives) != 2:
             raise ValueError(f"gradient_hessian of {self._custom!r} must return two arrays: gradients and hessians.")
         now.gradients[...] = self._check_derivatives("gradients", derivatives[0], raw.shape, weights)
@@ -76,17 +78,18 @@ class CustomLoss(Loss):
                 return compute_r2(predict_values(self._custom, raw), labels, weights)
         return self._like.compute_score(raw, labels, weights)
 
+    def present(self, raw: Floats) -> Predictions:
+        """Return predictions: converted by the user's ``inverse_link``, if there is one."""
+        if isinstance(self._like, ValueLoss):
+            return NumberPredictions(predict_values(self._custom, raw))
+        return RawPredictions(self._custom, raw)
+
     def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         """Compute the user's loss or, if there is none, the default loss."""
         if not hasattr(self._custom, "loss"):
             is_value = isinstance(self._like, ValueLoss)
             return self._like.compute_losses(predict_values(self._custom, raw) if is_value else raw, labels)
-        losses = np.asarray(self._custom.loss(_recode(labels), raw), dtype=np.float64)
+        losses = np.asarray(self._custom.loss(to_codes(labels), raw), dtype=np.float64)
         if losses.shape != (len(raw),) or not np.isfinite(losses).all():
             raise ValueError(f"The loss of {self._custom!r} must return one finite number for each of {len(raw)} rows.")
         return losses
-
-
-def _recode(labels: NDArray[Any]) -> NDArray[Any]:
-    """Code two classes as 0 and 1; the engine codes them -1 and +1."""
-    return (labels > 0).astype(np.int64) if labels.dtype == np.int8 else labels

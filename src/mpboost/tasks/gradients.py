@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost._arrays import Floats, Positions, Singles
 from mpboost.outputs.kinds import Steps
-from mpboost.outputs.statistics import compute_mean
+from mpboost.outputs.metrics import Metric
+from mpboost.outputs.predictions import Predictions
 from mpboost.sampling.questions import Slopes
 from mpboost.tasks.contract import TaskState
-from mpboost.tasks.losses import Loss, Position, SoftmaxLoss, Step
+from mpboost.tasks.losses import ClassLoss, Loss, Position, SoftmaxLoss, Step
 from mpboost.tasks.reserved import ReservedRows
+from mpboost.tasks.running_score import RunningScore
 
 
 @dataclass(eq=False)
@@ -46,11 +48,15 @@ class GradientTask:
     labels : array of shape (n_samples,)
         Labels, as the ``Problem`` codes them.
     sample_weights : float64 array of shape (n_samples,) or None
-        Positive weights of rows, which multiply the loss and count in the scores.
+        Positive weights of rows, which multiply the loss.
+    score_weights : float64 array of shape (n_samples,) or None
+        Positive weights of rows in the scores and in the loss that training stops by.
     reserved : sequence of int64 arrays
         For each model, the rows that it never learns from.
     keeps_patches : bool
         Whether every row has an out-of-patch prediction, by the trees whose minipatch did not contain it.
+    metric : Metric or None
+        Computes the scores, and training stops by it; None for accuracy or R^2, and to stop by the loss.
     seed : int
         Determines the direction of a tree, together with the iteration.
 
@@ -67,18 +73,30 @@ class GradientTask:
         loss: Loss,
         labels: NDArray[Any],
         sample_weights: Floats | None,
+        score_weights: Floats | None,
         reserved: Sequence[Positions],
         *,
         keeps_patches: bool,
+        metric: Metric | None,
         seed: int,
         threads: _native.Threads,
     ):
         self.loss = loss
         self.labels = labels
         self.sample_weights = sample_weights
+        self.score_weights = score_weights
         self.outputs = Steps(loss.n_outputs)
         self.predictors = [self._make_predictor(rows, threads) for rows in reserved]
-        self.out_of_patch = ReservedRows(loss, labels, sample_weights, reserved, keeps_patches=keeps_patches)
+        self.out_of_patch = ReservedRows(
+            loss,
+            labels,
+            score_weights,
+            reserved,
+            keeps_patches=keeps_patches,
+            recalibrates=isinstance(loss, ClassLoss) and sample_weights is not score_weights,
+            metric=metric,
+        )
+        self._running = None if metric is None else RunningScore(metric, labels, score_weights)
         self.train_score = np.nan
         self._seed = seed
         self._n_trees = 0
@@ -110,8 +128,25 @@ class GradientTask:
 
     @property
     def oop_quality(self) -> float:
-        """What training stops by: minus the out-of-patch loss."""
+        """What training stops by: the metric out of patch, or minus the out-of-patch loss."""
         return self.out_of_patch.quality
+
+    @property
+    def best_score(self) -> float:
+        """The best possible score: 1 for accuracy and R^2."""
+        return 1.0 if self._running is None else self._running.metric.best
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the last update computed the out-of-patch score and quality."""
+        return self.out_of_patch.is_scored
+
+    def compute_oop_score(self, state: TaskState, n_learners: int) -> float | None:
+        """Compute the metric in a given state; None without a metric."""
+        if self._running is None:
+            return None
+        rows, loss = self.out_of_patch.rows, self.loss
+        return self._running.compute(loss.present(state["oop_raw"]), rows)
 
     @property
     def state(self) -> TaskState:
@@ -145,10 +180,17 @@ class GradientTask:
         turn = self._turn
         now = self.predictors[turn]
         quality = self.loss.move(now, outputs, threads)
-        now.train_score = self.loss.score_training(quality, now.total)
-        self.train_score = _average_known([predictor.train_score for predictor in self.predictors])
         self.out_of_patch.update(turn, now.raw, outputs, rows)
         self._n_trees += 1
+        if self._running is None:
+            now.train_score = self.loss.score_training(quality, now.total)
+            self.train_score = _average_known([predictor.train_score for predictor in self.predictors])
+        elif self.is_scored:
+            self.train_score = self._running.compute(self._present_training(self._running.rows), self._running.rows)
+
+    def _present_training(self, rows: Positions) -> Predictions:
+        raw = np.mean([predictor.raw[rows] for predictor in self.predictors], axis=0, dtype=np.float64)
+        return self.loss.present(np.asarray(self.loss.offset + self.loss.scale * raw))
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the sizes of gradients in a given state."""
@@ -173,11 +215,13 @@ class GradientTask:
 
     def score(self, totals: Floats, n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
         """Compute the score of other rows."""
-        return self.loss.compute_score(self._add_baseline(totals), labels, weights)
+        return self.out_of_patch.compute_score(self._add_baseline(totals), labels, weights)
 
     def compute_quality(self, score: float, totals: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute what training stops by on validation rows: minus their mean loss."""
-        return -compute_mean(self.loss.compute_losses(self._add_baseline(totals), labels), weights)
+        """Compute what training stops by on validation rows: the metric, or minus their mean loss."""
+        if self._running is not None:
+            return score
+        return -self.out_of_patch.compute_loss(self._add_baseline(totals), labels, weights)
 
     def has_oop_score(self, n_drawn: int) -> bool:
         """Check whether any row has an out-of-patch prediction, whatever the size of minipatches."""

@@ -14,6 +14,7 @@ from scipy.special import expit, log_softmax, softmax, xlogy
 
 from mpboost import _native
 from mpboost._arrays import Floats, Singles
+from mpboost.outputs.predictions import NumberPredictions, Predictions
 from mpboost.outputs.statistics import compute_mean, compute_median, compute_quantile, compute_r2
 
 ValueLossName = Literal["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"]
@@ -117,11 +118,54 @@ class Loss(ABC):
         """Compute the accuracy or R^2 of raw predictions in the users' units."""
 
     @abstractmethod
+    def present(self, raw: Floats) -> Predictions:
+        """Return predictions, given raw predictions in the users' units."""
+
+    @abstractmethod
     def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         """Compute the loss of each row at raw predictions in the users' units."""
 
 
-class BinaryLogLoss(Loss):
+class RawPredictions:
+    """Predictions of classes by log odds: one number per row for two classes, one per class for more.
+
+    Parameters
+    ----------
+    loss : str or object
+        The loss, which converts raw predictions to probabilities.
+    raw : float64 array of shape (n_rows,) or (n_rows, n_classes)
+        Raw predictions.
+    """
+
+    def __init__(self, loss: Any, raw: Floats):
+        self._loss = loss
+        self._raw = raw
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def predict(self) -> NDArray[np.intp]:
+        """Return the codes of the most probable classes."""
+        return (self._raw >= 0).astype(np.intp) if self._raw.ndim == 1 else self._raw.argmax(axis=1)
+
+    def decide(self) -> Floats:
+        """Return the raw predictions."""
+        return self._raw
+
+    def estimate(self) -> Floats:
+        """Return probabilities."""
+        return predict_shares(self._loss, self._raw)
+
+
+class ClassLoss(Loss):
+    """Base of losses for classes, whose raw predictions are log odds."""
+
+    def present(self, raw: Floats) -> RawPredictions:
+        """Return predictions by log odds."""
+        return RawPredictions("log_loss", raw)
+
+
+class BinaryLogLoss(ClassLoss):
     """Log loss of two classes, coded -1 and +1."""
 
     def __init__(self, labels: NDArray[np.int8], weights: Floats | None):
@@ -142,7 +186,7 @@ class BinaryLogLoss(Loss):
         return np.logaddexp(0.0, -labels * raw)
 
 
-class SoftmaxLoss(Loss):
+class SoftmaxLoss(ClassLoss):
     """Log loss of many classes, coded 0, 1, 2, ..."""
 
     def __init__(self, labels: NDArray[np.uint16], weights: Floats | None, n_classes: int):
@@ -251,6 +295,10 @@ class ValueLoss(Loss):
         """Compute R^2."""
         with np.errstate(over="ignore"):  # infinity is right: steps may have been far too large
             return compute_r2(self.predict(raw), labels, weights)
+
+    def present(self, raw: Floats) -> NumberPredictions:
+        """Return predictions of numbers."""
+        return NumberPredictions(self.predict(raw))
 
     def predict(self, raw: Floats) -> Floats:
         """Convert raw predictions to predictions."""

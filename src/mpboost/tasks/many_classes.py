@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Label, Positions
+from mpboost._arrays import Floats, Label, Mask, Positions
 from mpboost.outputs.kinds import ClassVotes, Colours, LearnerOutputs
+from mpboost.outputs.metrics import Metric
 from mpboost.outputs.votes import count_rival_votes, pick_winners
 from mpboost.sampling.questions import Labels
 from mpboost.tasks.contract import TaskState
@@ -31,7 +32,7 @@ class ManyClassTask(VotingTask, Generic[Label]):
         Codes of classes.
     n_classes : int
         The number of classes.
-    weighting, learning_rate, adaptive, seed, sample_weights
+    weighting, learning_rate, adaptive, seed, sample_weights, score_weights, metric
         See VotingTask.
 
     Attributes
@@ -52,6 +53,8 @@ class ManyClassTask(VotingTask, Generic[Label]):
         adaptive: bool,
         seed: int = 0,
         sample_weights: Floats | None = None,
+        score_weights: Floats | None = None,
+        metric: Metric | None = None,
     ):
         super().__init__(
             labels,
@@ -61,6 +64,8 @@ class ManyClassTask(VotingTask, Generic[Label]):
             adaptive=adaptive,
             seed=seed,
             sample_weights=sample_weights,
+            score_weights=score_weights,
+            metric=metric,
         )
         self.labels: NDArray[np.uint16] = labels
         self.votes: NDArray[Any] = np.zeros((len(labels), n_classes), dtype=np.uint16)
@@ -109,9 +114,8 @@ class ManyClassTask(VotingTask, Generic[Label]):
         """Count, for each row, the learners that never saw it: each has one vote."""
         return np.asarray(state["oop_votes"].sum(axis=1, dtype=np.int32))
 
-    def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the accuracy on other rows."""
-        return float(np.average(pick_winners(totals, self.ranks) == labels, weights=weights))
+    def _find_right(self, totals: NDArray[Any], labels: NDArray[Any]) -> Mask:
+        return np.asarray(pick_winners(totals, self.ranks) == labels)
 
     @abstractmethod
     def _count(self, outputs: NDArray[Label], rows: Positions, threads: _native.Threads) -> tuple[float, float]:
@@ -158,7 +162,7 @@ class ClassVoteTask(ManyClassTask[np.uint16]):
             self._rivals,
             self._oop_rivals,
             self.ranks,
-            self.sample_weights,
+            self.score_weights,
             threads,
         )
 
@@ -266,7 +270,7 @@ class ColourTask(ManyClassTask[np.int8]):
             self._rivals,
             self._oop_rivals,
             self.ranks,
-            self.sample_weights,
+            self.score_weights,
             threads,
         )
 

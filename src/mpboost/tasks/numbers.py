@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
 from mpboost.outputs.kinds import Values
+from mpboost.outputs.metrics import Metric
+from mpboost.outputs.predictions import NumberPredictions
 from mpboost.outputs.statistics import compute_median, compute_r2
 from mpboost.sampling.questions import Labels
 from mpboost.tasks.contract import StopsByScore, TaskState
@@ -55,6 +57,8 @@ class ValueTask(StopsByScore):
         Whether weights depend on residuals; if not, they stay equal.
     sample_weights : float64 array of shape (n_samples,), default=None
         Positive weights of rows, which multiply p and count in the scores.
+    metric : Metric, default=None
+        Computes the scores; None for R^2.
 
     Attributes
     ----------
@@ -74,17 +78,17 @@ class ValueTask(StopsByScore):
         exploration: float,
         adaptive: bool,
         sample_weights: Floats | None = None,
+        metric: Metric | None = None,
     ):
         n_samples = len(labels)
         self.labels = labels
-        self.sample_weights = sample_weights
+        self.sample_weights = self.score_weights = sample_weights
         self.outputs = Values()
         self.sums = np.zeros(n_samples)
         self.oop_sums = np.zeros(n_samples)
         self.oop_counts = np.zeros(n_samples, dtype=np.int32)
         self.log_weights = np.zeros(n_samples) if sample_weights is None else np.log(sample_weights)
-        self.train_score = np.nan
-        self.oop_score = np.nan
+        self._use_metric(metric)
         self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
         self._mean = float(np.average(labels, weights=sample_weights))
         self._weighting: ResidualWeighting = weighting
@@ -115,9 +119,12 @@ class ValueTask(StopsByScore):
         self.oop_sums += outputs
         self.oop_counts += 1
         self.oop_counts[rows] -= 1
-        self.train_score = self.score(self.sums, int(self._n_learners[0]), self.labels, self.sample_weights)
-        oop = self.predict_oop(self.state, unseen=self._mean)  # rows without a learner: the mean of the labels
-        self.oop_score = compute_r2(oop, self.labels, self.sample_weights)
+        if self._running is None:
+            self.train_score = self.score(self.sums, int(self._n_learners[0]), self.labels, self.score_weights)
+            oop = self.predict_oop(self.state, unseen=self._mean)  # rows without a learner: the mean of the labels
+            self.oop_score = compute_r2(oop, self.labels, self.score_weights)
+        else:
+            self._update_scores(int(self._n_learners[0]))
         if self._adaptive:
             self.log_weights[:] = self.compute_log_weights(self.state)
 
@@ -145,6 +152,18 @@ class ValueTask(StopsByScore):
         """Count, for each row, the learners that never saw it."""
         return state["oop_counts"].copy()
 
+    def present_training(self, rows: Positions) -> NumberPredictions:
+        """Return the predictions of the ensemble for some training rows."""
+        return NumberPredictions(self.sums[rows] / self._n_learners)
+
+    def present_oop(self, state: TaskState, n_learners: int, rows: Positions) -> tuple[Positions, NumberPredictions]:
+        """Return those of some rows that have an out-of-patch prediction in a given state, and these predictions."""
+        rows = rows[state["oop_counts"][rows] > 0]
+        return rows, NumberPredictions(state["oop_sums"][rows] / state["oop_counts"][rows])
+
     def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute R^2 on other rows."""
-        return compute_r2(totals / n_learners, labels, weights)
+        """Compute the score of other rows, given the totals of predictions."""
+        predictions = totals / n_learners
+        if self._running is not None:
+            return self._running.metric.compute(NumberPredictions(predictions), labels, weights)
+        return compute_r2(predictions, labels, weights)

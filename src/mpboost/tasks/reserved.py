@@ -7,9 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost._arrays import Floats, Positions, Singles
+from mpboost.outputs.calibration import compute_calibrated_loss
+from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.statistics import compute_mean
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.losses import Loss, Step
+from mpboost.tasks.running_score import is_due
 
 
 class ReservedRows:
@@ -26,12 +29,16 @@ class ReservedRows:
         Computes the score and the loss of predictions.
     labels : array of shape (n_samples,)
         Labels, as the ``Problem`` codes them.
-    sample_weights : float64 array of shape (n_samples,) or None
+    score_weights : float64 array of shape (n_samples,) or None
         Weights of rows in the score and in the loss.
     reserved : sequence of int64 arrays
         For each model, the rows that it never learns from.
     keeps_patches : bool
         Whether to sum the outputs of trees for their own minipatches, to predict all rows by the other trees.
+    recalibrates : bool
+        Whether the loss is that of recalibrated log odds: training has class weights, which shift them.
+    metric : Metric or None
+        Computes the score; None for that of the loss.
 
     Attributes
     ----------
@@ -42,21 +49,31 @@ class ReservedRows:
     raw : float64 array of shape (n_judged,) or (n_judged, n_outputs)
         Raw predictions for these rows, in the users' units.
     score, quality : float
-        Score of these predictions, and minus their mean loss; NaN if there are none.
+        Score of these predictions, and what training stops by: the metric, or minus the mean loss. NaN if there are
+        none.
     losses : list of float
         Their mean loss after each tree, in the engine's units.
+    recalibrates : bool
+        As the parameter.
+    is_scored : bool
+        Whether the last update computed all of these: some take long, and are computed every few trees.
     """
 
     def __init__(
         self,
         loss: Loss,
         labels: NDArray[Any],
-        sample_weights: Floats | None,
+        score_weights: Floats | None,
         reserved: Sequence[Positions],
         *,
         keeps_patches: bool,
+        recalibrates: bool,
+        metric: Metric | None,
     ):
         self._loss = loss
+        self.recalibrates = recalibrates
+        self._metric = metric
+        self._n_updates = 0
         self.reserved = reserved
         ends = np.cumsum([0, *map(len, reserved)]).tolist()
         self._places = [*map(slice, ends[:-1], ends[1:])]
@@ -68,9 +85,10 @@ class ReservedRows:
         self._in_patch = np.zeros(shape, dtype=np.float32) if keeps_patches else None
         self._in_patch_counts = np.zeros(len(labels) if keeps_patches else 0, dtype=np.int32)
         self._labels = labels[self.rows]
-        self._weights = None if sample_weights is None else sample_weights[self.rows]
+        self._weights = None if score_weights is None else score_weights[self.rows]
         self.score = self.quality = np.nan
         self.losses: list[float] = []
+        self.is_scored = True
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -92,6 +110,8 @@ class ReservedRows:
 
     def update(self, model: int, raw: Singles, step: Step, rows: Positions) -> None:
         """Update predictions, score and loss after a step of a model, given the rows of its minipatch."""
+        self._n_updates += 1
+        self.is_scored = (self._metric is None and not self.recalibrates) or is_due(self._n_updates)
         if not len(self.rows):
             self.losses.append(np.nan)
             return
@@ -101,10 +121,25 @@ class ReservedRows:
             self._in_patch[rows] += step.values[step.leaves[rows]]
             self._in_patch_counts[rows] += 1
             self.raw[:] = self._to_users(raw - self._in_patch)
-        self.score = self._loss.compute_score(self.raw, self._labels, self._weights)
-        loss = compute_mean(self._loss.compute_losses(self.raw, self._labels), self._weights)
-        self.losses.append(loss)
-        self.quality = -loss
+        if not self.is_scored:
+            self.losses.append(self.losses[-1])
+            return
+        self.losses.append(self.compute_loss(self.raw, self._labels, self._weights))
+        self.score = self.compute_score(self.raw, self._labels, self._weights)
+        self.quality = -self.losses[-1] if self._metric is None else self.score
+
+    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Compute the score of raw predictions in the users' units."""
+        if self._metric is None:
+            return self._loss.compute_score(raw, labels, weights)
+        with np.errstate(over="ignore"):  # infinity is right: steps may have been far too large
+            return self._metric.compute(self._loss.present(raw), labels, weights)
+
+    def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Compute the mean loss of raw predictions in the users' units, which training stops by without a metric."""
+        if self.recalibrates:
+            return compute_calibrated_loss(raw, to_codes(labels), weights)
+        return compute_mean(self._loss.compute_losses(raw, labels), weights)
 
     def _to_users(self, raw: Singles) -> Floats:
         """Convert raw predictions from the engine's units to the users' units."""

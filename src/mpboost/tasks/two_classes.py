@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Positions
+from mpboost._arrays import Floats, Mask, Positions
 from mpboost.outputs.kinds import Signs
+from mpboost.outputs.metrics import Metric
 from mpboost.sampling.questions import Labels
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.voting import VotingTask
@@ -21,7 +22,7 @@ class BinaryTask(VotingTask):
     ----------
     labels : int8 array of shape (n_samples,)
         -1 or +1; both occur.
-    weighting, learning_rate, adaptive, seed, sample_weights
+    weighting, learning_rate, adaptive, seed, sample_weights, score_weights, metric
         See VotingTask.
 
     Attributes
@@ -45,6 +46,8 @@ class BinaryTask(VotingTask):
         adaptive: bool,
         seed: int = 0,
         sample_weights: Floats | None = None,
+        score_weights: Floats | None = None,
+        metric: Metric | None = None,
     ):
         super().__init__(
             (labels > 0).astype(np.uint16),
@@ -54,6 +57,8 @@ class BinaryTask(VotingTask):
             adaptive=adaptive,
             seed=seed,
             sample_weights=sample_weights,
+            score_weights=score_weights,
+            metric=metric,
         )
         self.labels: NDArray[np.int8] = labels
         self.votes = np.zeros(len(labels), dtype=np.int32)
@@ -91,7 +96,7 @@ class BinaryTask(VotingTask):
             self.tie_label,
             self._table.look_up(self.learning_rate.value[0], self._n_learners),
             self.log_weights if self._adaptive else None,
-            self.sample_weights,
+            self.score_weights,
             self._log_sample_weights,
             threads,
         )
@@ -116,7 +121,5 @@ class BinaryTask(VotingTask):
         """Count, for each row, the learners that never saw it."""
         return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
 
-    def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the accuracy on other rows."""
-        predicted = np.where(totals == 0, self.tie_label, np.sign(totals))
-        return float(np.average(predicted == labels, weights=weights))
+    def _find_right(self, totals: NDArray[Any], labels: NDArray[Any]) -> Mask:
+        return np.asarray(np.where(totals == 0, self.tie_label, np.sign(totals)) == labels)

@@ -1,19 +1,27 @@
 """The common part of tasks of two and of many classes: votes, weights of rows, learning rate."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost._arrays import Floats
-from mpboost.outputs.votes import rank_classes
+from mpboost._arrays import Floats, Mask, Positions
+from mpboost.outputs.calibration import VoteCalibration
+from mpboost.outputs.metrics import Metric
+from mpboost.outputs.predictions import VotePredictions
+from mpboost.outputs.statistics import compute_mean
+from mpboost.outputs.votes import count_votes, rank_classes
 from mpboost.tasks.contract import StopsByScore, TaskState
 from mpboost.tasks.rates import LearningRate
 from mpboost.tasks.weightings import Weighting, WeightTable
 
+#: Votes that calibrations during a run are fitted to at most: slopes need few, and they are fitted often.
+MAX_COUNTS = 20_000
 
-class VotingTask(StopsByScore, ABC):
+
+class VotingTask(StopsByScore):
     """Base of tasks whose learners vote for classes.
 
     Parameters
@@ -31,7 +39,11 @@ class VotingTask(StopsByScore, ABC):
     seed : int
         Determines draws other than those of rows and features.
     sample_weights : float64 array of shape (n_samples,) or None
-        Positive weights of rows, which multiply L and count in the scores.
+        Positive weights of rows, which multiply L.
+    score_weights : float64 array of shape (n_samples,) or None
+        Positive weights of rows in the scores and in the calibration of votes.
+    metric : Metric or None
+        Computes the scores; None for accuracy.
 
     Attributes
     ----------
@@ -41,6 +53,8 @@ class VotingTask(StopsByScore, ABC):
         The weight of a vote in L.
     ranks : uint16 array of shape (n_classes,)
         At a tie, the class of the highest rank wins.
+    oop_accuracies : list of float
+        Out-of-patch accuracy after each learner, whatever the metric.
     """
 
     def __init__(
@@ -53,16 +67,20 @@ class VotingTask(StopsByScore, ABC):
         adaptive: bool,
         seed: int,
         sample_weights: Floats | None,
+        score_weights: Floats | None,
+        metric: Metric | None,
     ):
         self.classes = classes
+        self.labels = classes
         self.sample_weights = sample_weights
+        self.score_weights = score_weights
         self.ranks = rank_classes(classes, n_classes, sample_weights)
         self.log_weights = np.zeros(len(classes)) if sample_weights is None else np.log(sample_weights)
         self.learning_rate = LearningRate(learning_rate)
-        self.train_score = np.nan
-        self.oop_score = np.nan
+        self.oop_accuracies: list[float] = []
+        self._use_metric(metric)
         self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
-        self._total_weight = len(classes) if sample_weights is None else sample_weights.sum()
+        self._total_weight = len(classes) if score_weights is None else score_weights.sum()
         self._adaptive = adaptive
         self._seed = seed
         self._n_learners = 0
@@ -83,7 +101,44 @@ class VotingTask(StopsByScore, ABC):
         """Views of the votes, and of the learning rate."""
 
     def _set_scores(self, train: float, out_of_patch: float) -> None:
-        """Compute the scores from the weight of right rows."""
+        """Compute the scores: the metric, or accuracies from the weight of right rows."""
         # The last bit depends on the order of summation: do not exceed 1.
-        self.train_score = min(1.0, train / self._total_weight)
-        self.oop_score = min(1.0, out_of_patch / self._total_weight)
+        self.oop_accuracies.append(min(1.0, out_of_patch / self._total_weight))
+        if self._running is None:
+            self.train_score = min(1.0, train / self._total_weight)
+            self.oop_score = self.oop_accuracies[-1]
+        else:
+            self._update_scores(self._n_learners)
+
+    def present_oop(self, state: TaskState, n_learners: int, rows: Positions) -> tuple[Positions, VotePredictions]:
+        """Return those of some rows that have out-of-patch votes in a given state, and predictions by these votes."""
+        counts = self.count_oop_votes(take_rows(state, rows), n_learners)
+        is_judged = counts.any(axis=1)
+        rows, counts = rows[is_judged], counts[is_judged]
+        weights = None if self.score_weights is None else self.score_weights[rows]
+        calibrate = partial(VoteCalibration.fit, counts, self.classes[rows], weights, max_counts=MAX_COUNTS)
+        self._calibrate = cache(calibrate)
+        return rows, VotePredictions(counts, self.ranks, self._calibrate)
+
+    def present_training(self, rows: Positions) -> VotePredictions:
+        """Return the predictions of the ensemble for some training rows."""
+        return self.present(self.state["votes"][rows], self._n_learners)
+
+    def present(self, totals: NDArray[Any], n_learners: int) -> VotePredictions:
+        """Return predictions for rows by the totals of votes; probabilities are calibrated out of patch."""
+        return VotePredictions(count_votes(totals, n_learners), self.ranks, self._calibrate)
+
+    def score(self, totals: NDArray[Any], n_learners: int, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Compute the score of other rows, given the totals of votes."""
+        if self._running is not None:
+            return self._running.metric.compute(self.present(totals, n_learners), labels, weights)
+        return compute_mean(self._find_right(totals, labels), weights)
+
+    @abstractmethod
+    def _find_right(self, totals: NDArray[Any], labels: NDArray[Any]) -> Mask:
+        """Tell which rows are predicted right, given the totals of votes."""
+
+
+def take_rows(state: TaskState, rows: Positions) -> TaskState:
+    """Return the state of some rows; what is not about rows stays as it is."""
+    return {name: array if name == "learning_rate" else array[rows] for name, array in state.items()}

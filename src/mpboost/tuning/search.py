@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mpboost._compat import HasMethods, Interval, StrOptions, fit_context
 from mpboost.boosting.stop_reasons import StopReason
+from mpboost.outputs.metrics import Scoring, check_scoring
 from mpboost.tuning.candidates import check_candidates, check_tunable, list_candidates
 from mpboost.tuning.halving import Candidate, SearchBar, Tournament, plan_rungs, tabulate
 
@@ -62,6 +63,8 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
     min_iterations : int, default=30
         Iterations of a candidate in the first rung. An iteration counts as the share of rows outside its minipatch: a
         candidate with minipatches of half the rows runs twice as many.
+    scoring : str or callable, default=None
+        The score to compare by, as in the estimators: it replaces their ``scoring``. None leaves that as it is.
     time_limit : float, default=None
         Seconds after which the search ends with the best model so far.
     error_score : "raise" or float, default="raise"
@@ -115,6 +118,7 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "factor": [Interval(Integral, 2, None, closed="left")],
         "min_iterations": [Interval(Integral, 1, None, closed="left")],
+        "scoring": [str, callable, None],
         "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
         "error_score": [StrOptions({"raise"}), Real],
         "verbose": ["verbose"],
@@ -129,6 +133,7 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         n_candidates: int | None = None,
         factor: int = 3,
         min_iterations: int = 30,
+        scoring: Scoring = None,
         time_limit: float | None = None,
         error_score: Any = "raise",
         verbose: int = 0,
@@ -139,6 +144,7 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         self.n_candidates = n_candidates
         self.factor = factor
         self.min_iterations = min_iterations
+        self.scoring = scoring
         self.time_limit = time_limit
         self.error_score = error_score
         self.verbose = verbose
@@ -165,6 +171,7 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
             The search, with the best model.
         """
         check_tunable(self.estimator)
+        check_scoring(self.scoring)
         check_candidates(self.parameters, self.estimator)
         candidates = self._make_candidates()
         rungs = plan_rungs(len(candidates), self.estimator.n_estimators, self.factor, self.min_iterations)
@@ -284,6 +291,8 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         candidates = []
         for index, params in enumerate(candidate_params):
             model = clone(self.estimator)
+            if self.scoring is not None:
+                model.scoring = self.scoring
             if model.random_state is None:
                 model.random_state = seed
             candidates.append(Candidate(index, params, model.set_params(**clone(params, safe=False))))
@@ -308,6 +317,7 @@ def oop_tune(
     sample_weight: ArrayLike | None = None,
     factor: int = 3,
     min_iterations: int = 30,
+    scoring: Scoring = None,
     time_limit: float | None = None,
     error_score: Any = "raise",
     verbose: int = 0,
@@ -328,7 +338,7 @@ def oop_tune(
         Values to try for each parameter name, as lists or distributions.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, also in the scores.
-    n_candidates, factor, min_iterations, time_limit, error_score, verbose, random_state : any
+    n_candidates, factor, min_iterations, scoring, time_limit, error_score, verbose, random_state : any
         As in ``OOPSearch``.
     **fit_params : dict
         Other arguments of the fits: ``X_val``, ``y_val``, ``sample_weight_val``.
@@ -354,6 +364,7 @@ def oop_tune(
         n_candidates=n_candidates,
         factor=factor,
         min_iterations=min_iterations,
+        scoring=scoring,
         time_limit=time_limit,
         error_score=error_score,
         verbose=verbose,
