@@ -24,7 +24,7 @@ from mpboost import (
     save_model,
 )
 from mpboost.inspection.label_issues import _estimate_noise
-from mpboost.inspection.probability_bins import estimate_share_interval
+from mpboost.outputs.statistics import estimate_share_interval
 from tests.support.helpers import PatchKeeper
 
 SMALL = {"n_estimators": 60, "max_samples": 40, "max_features": 4, "stopping": None, "random_state": 0}

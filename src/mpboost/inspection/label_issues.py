@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 from mpboost._compat import Interval, validate_params
 from mpboost.inspection.checks import check_model
 from mpboost.inspection.judgement import Judgement, compute_own_and_predicted, decode_targets, require_judgement
-from mpboost.inspection.probability_bins import estimate_share_interval
+from mpboost.outputs.statistics import estimate_share_interval
 
 #: The difficulty of a row whose residual is five times the median: it is suspect.
 RESIDUAL_THRESHOLD = 5 / 6

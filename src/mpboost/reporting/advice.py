@@ -67,12 +67,14 @@ def _check_stop(model: MinipatchBooster) -> dict[str, str] | None:
 
 
 def _check_score(score: dict[str, Any]) -> dict[str, str] | None:
-    if score["interval"] is None or score["interval"][0] > score["baseline"]:
+    if score["interval"] is None or score["baseline"] is None or score["interval"][0] > score["baseline"]:
         return None
+    is_better = score["oop"] > score["baseline"]
+    verdict = "The difference may be chance." if is_better else "It has learned nothing that helps."
     return _warn(
-        "The model is not clearly better than a constant prediction",
+        f"The model is {'not clearly' if is_better else 'no'} better than a constant prediction",
         f"Its out-of-patch {score['name']} is {score['oop']:.3f}; always predicting the same value gives "
-        f"{score['baseline']:.3f}. The difference may be chance.",
+        f"{score['baseline']:.3f}. {verdict}",
         "Add features that say more about the target, check that each row has its own target, or collect more rows. "
         "If classes are rare, try class_weight='balanced'.",
     )
