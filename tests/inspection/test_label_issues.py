@@ -262,6 +262,15 @@ def test_find_label_issues_works_with_other_weak_learners():
     assert is_flipped[find_label_issues(model).row].mean() > 0.6
 
 
+@pytest.mark.filterwarnings("ignore:This model is no better")
+def test_find_label_issues_lists_nothing_if_the_model_has_learned_nothing():
+    X, _ = make_noisy_by_nature(1000)
+    model = MPBoostClassifier(random_state=0).fit(X, np.random.default_rng(1).integers(0, 2, 1000))
+    assert estimate_label_noise(model) > 0.4
+    assert not len(find_label_issues(model).row)
+    assert len(find_label_issues(model, n=5).row) == 5
+
+
 # Noise
 
 

@@ -61,8 +61,8 @@ def estimate_score(run: BoostingRun, problem: Problem, literal: float) -> dict[s
 
 def warn_if_useless(run: BoostingRun, fitted: Mapping[str, Any]) -> None:
     """Warn that a model is no better than a constant prediction; must be called by fit itself (stacklevel)."""
-    score, constant_score = fitted["oop_score_"], fitted["constant_score_"]
-    if run.best_iteration < MIN_LEARNERS or not score <= constant_score or score == run.parts.task.best_score:
+    score, (low, high), constant_score = (fitted[name] for name in ("oop_score_", "oop_interval_", "constant_score_"))
+    if run.iteration < MIN_LEARNERS or not low <= constant_score or score == run.parts.task.best_score:
         return
     rows, predictions = _judge(run)
     weights = None if run.parts.task.score_weights is None else run.parts.task.score_weights[rows]
@@ -70,8 +70,8 @@ def warn_if_useless(run: BoostingRun, fitted: Mapping[str, Any]) -> None:
         return
     warnings.warn(
         "This model is no better than a constant prediction, as far as can be told: its out-of-patch "
-        f"{fitted['score_name_']} is {score:.3g}, and always predicting the same gives {constant_score:.3g}. Check the "
-        "features and the target.",
+        f"{fitted['score_name_']} is {score:.3g} (95 %: {low:.3g} to {high:.3g}), and always predicting the same gives "
+        f"{constant_score:.3g}. Check the features and the target.",
         stacklevel=4,
     )
 

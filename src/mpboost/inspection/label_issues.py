@@ -19,6 +19,9 @@ RESIDUAL_THRESHOLD = 5 / 6
 #: Shares of the rows, the most confidently predicted first, that label noise is estimated on; the least number of rows.
 CONFIDENT_SHARES, MIN_CONFIDENT_ROWS = (0.1, 0.2, 0.5, 1.0), 100
 
+#: No label is suspect if the surest predictions are wrong this often, relative to always predicting the largest class.
+MAX_NOISE = 2 / 3
+
 
 @validate_params(
     {
@@ -44,7 +47,8 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
         Return rows with at least this difficulty, between 0 and 1; 0 ranks all judged rows. If ``n`` and ``threshold``
         are None, a number is suspect if its residual is at least five times the median, and a label if it is more
         likely wrong than right, supposing that wrong labels occur at random in the share that ``estimate_label_noise``
-        returns. Where labels are noisy by nature, even such labels may be right.
+        returns. Where labels are noisy by nature, even such labels may be right. If the surest predictions are hardly
+        better than a constant, no label is suspect.
 
     Returns
     -------
@@ -160,4 +164,6 @@ def _are_probably_wrong(
     """
     is_wrong = ~judgement.is_right
     noise = _estimate_noise(predicted, is_wrong)
+    if noise > MAX_NOISE * (1.0 - np.bincount(judgement.given).max() / len(is_wrong)):
+        return np.zeros(len(is_wrong), dtype=bool)
     return is_wrong & (noise / (n_classes - 1) * predicted >= 0.5 * own)

@@ -152,7 +152,7 @@ def _check_suspects(summary: dict[str, Any]) -> dict[str, str] | None:
             level="note",
         )
     n_suspects, n_judged = summary["observations"]["n_suspects"], summary["score"]["n_judged"]
-    if not n_suspects or n_suspects <= MANY_SUSPECTS * n_judged:
+    if summary["residuals"] is None or not n_suspects or n_suspects <= MANY_SUSPECTS * n_judged:
         return None
     return _warn(
         f"{n_suspects / n_judged:.0%} of the targets are far from their predictions",

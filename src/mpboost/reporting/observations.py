@@ -39,12 +39,20 @@ def summarise_observations(
         "effective": float(1.0 / np.sum(p**2)),
         "is_adaptive": bool(model.adaptive_observations),
         "n_suspects": None if judgement is None else len(suspects),
-        "label_noise": None if judgement is None or not hasattr(model, "classes_") else estimate_label_noise(model),
+        "label_noise": _estimate_noise(model, judgement),
         "value_names": [] if shape else [names[j] for j in rank(model.feature_probabilities_)[:N_VALUES]],
         "hardest": _list_rows(model, table, judgement, hardest, suspects, ratios, shape),
         "histogram": None if judgement is None else _count_difficulties(model, judgement, suspects),
         "points": None if judgement is None else _place_points(model, judgement, suspects, ratios, make_namer(table)),
     }
+
+
+def _estimate_noise(model: MinipatchBooster, judgement: Judgement | None) -> float | None:
+    """Estimate the share of wrong labels; None for numbers, and for a model that has learned nothing."""
+    is_useless = model.oop_interval_[0] <= model.constant_score_
+    if judgement is None or not hasattr(model, "classes_") or is_useless:
+        return None
+    return estimate_label_noise(model)
 
 
 def select_hardest(

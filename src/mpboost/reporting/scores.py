@@ -25,7 +25,7 @@ def summarise_scores(model: MinipatchBooster, judgement: Judgement | None) -> di
         "train": simplify(model.train_scores_[model.best_iteration_ - 1]),
         "validation": simplify(getattr(model, "validation_score_", None)),
         "baseline": simplify(model.constant_score_),
-        "is_corrected": model.oop_score_ > model.oop_scores_[model.best_iteration_ - 1],
+        "is_corrected": bool(model.oop_score_ > model.oop_scores_[model.best_iteration_ - 1]),
         "metrics": metrics,
         "n_judged": 0 if judgement is None else len(judgement.rows),
         "curves": _thin_curves(model),
