@@ -24,7 +24,7 @@ from mpboost.inspection import (
     ScoreBandsDisplay,
     ScoreCurvesDisplay,
 )
-from mpboost.inspection.label_issues import find_label_issues
+from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
 from mpboost.model_files.container import ModelFileError
 from mpboost.model_files.model_file import load_model, save_model
 from mpboost.reporting import Report, report
@@ -56,6 +56,7 @@ __all__ = [
     "ScoreCurvesDisplay",
     "StopReason",
     "__version__",
+    "estimate_label_noise",
     "find_label_issues",
     "load_model",
     "oop_tune",

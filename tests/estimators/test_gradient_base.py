@@ -149,6 +149,7 @@ def test_reserved_rows_have_every_class_as_often_as_all():
     assert np.bincount(y[known]).tolist() == [70, 29, 1]
 
 
+@pytest.mark.filterwarnings("ignore:This model is no better")
 @pytest.mark.parametrize("leaf_refit", [True, False], ids=["refit", "patch"])
 def test_out_of_patch_score_is_honest_about_noise(leaf_refit):
     X, _ = make_data(1000)

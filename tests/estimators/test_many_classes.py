@@ -159,13 +159,13 @@ def test_train_scores_are_the_staged_accuracies(fitted):
     np.testing.assert_array_equal(model.train_scores_[: model.best_iteration_], accuracies)
 
 
-def test_oop_score_is_the_accuracy_of_the_oop_decision_function(fitted):
+def test_oop_scores_are_the_accuracy_of_the_oop_decision_function(fitted):
     model, _ = fitted
     decisions = model.oop_decision_function_
     own = decisions[np.arange(len(Y)), Y]
     decisions = decisions.copy()
     decisions[np.arange(len(Y)), Y] = -np.inf
-    assert np.mean(own > decisions.max(axis=1)) == model.oop_score_ == model.oop_scores_[model.best_iteration_ - 1]
+    assert np.mean(own > decisions.max(axis=1)) == model.oop_scores_[model.best_iteration_ - 1]
 
 
 def test_oop_decision_function_counts_votes_of_learners_that_never_saw_the_row(fitted):

@@ -57,7 +57,7 @@ def test_class_weight_is_no_part_of_the_scores(cls, has_weights):
     judged = np.flatnonzero(model.oop_counts_)
     is_right = np.sign(model.oop_decision_function_[judged]) == 2 * y[judged] - 1  # votes at a tie count as wrong
     expected = np.average(is_right, weights=None if weights is None else weights[judged])
-    assert model.oop_score_ == pytest.approx(expected, rel=1e-12)
+    assert model.oop_scores_[model.best_iteration_ - 1] == pytest.approx(expected, rel=1e-12)
 
 
 def test_class_weight_does_not_end_training_at_once():

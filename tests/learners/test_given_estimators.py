@@ -75,7 +75,10 @@ def test_weak_learner_outputs_hang_together(cancer, learned):
     *_, last = learned.staged_decision_function(X)
     np.testing.assert_array_equal(last, learned.decision_function(X))
     assert learned.score(X, y) == learned.train_scores_[learned.best_iteration_ - 1]
-    assert np.mean(np.where(y == 1, 1, -1) * learned.oop_decision_function_ > 0) == learned.oop_score_
+    assert (
+        np.mean(np.where(y == 1, 1, -1) * learned.oop_decision_function_ > 0)
+        == learned.oop_scores_[learned.best_iteration_ - 1]
+    )
 
 
 def test_weak_learner_keeps_q_a_distribution(learned):

@@ -118,7 +118,7 @@ def test_warnings_name_constant_columns_and_useless_models():
     summary = mpboost.report(model, X, y).dict()
     found = {each["title"]: each for each in summary["warnings"]}
     assert "one, void, text." in found["3 of 5 columns are constant"]["meaning"]
-    assert "The model is not clearly better than a constant prediction" in found
+    assert "The model is no better than a constant prediction" in found
     assert all(each["meaning"] and each["action"] for each in found.values())
 
 

@@ -56,7 +56,15 @@ def describe_model(model):
 
 def describe_training(model):
     """Hash what a fit learned and judged, but for scores and calibration, in which class weights do not count."""
-    scores = {"train_scores_", "oop_scores_", "oop_score_", "oop_losses_", "_calibration"}
+    scores = {
+        "train_scores_",
+        "oop_scores_",
+        "oop_score_",
+        "oop_interval_",
+        "constant_score_",
+        "oop_losses_",
+        "_calibration",
+    }
     return {name: value for name, value in describe_model(model).items() if name not in scores}
 
 

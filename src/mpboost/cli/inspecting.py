@@ -12,7 +12,7 @@ from sklearn.utils import Bunch
 
 import mpboost
 from mpboost.cli.features import list_text_columns, make_model_features, parse_column_names
-from mpboost.cli.formatting import count
+from mpboost.cli.formatting import count, format_share
 from mpboost.cli.model_summary import (
     describe_model,
     get_target_name,
@@ -27,7 +27,7 @@ from mpboost.cli.tables import WRITERS, check_writable, read_table, write_table
 from mpboost.cli.targets import as_labels, read_target
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import decode_targets
-from mpboost.inspection.label_issues import find_label_issues
+from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
 
 #: Columns that are shown beside suspect labels by default.
 MAX_SHOWN_COLUMNS = 3
@@ -78,7 +78,10 @@ def issues(
     n: Annotated[
         int | None,
         typer.Option(
-            "-n", min=1, help="List the N most suspect rows; default: all that look wrong.", show_default=False
+            "-n",
+            min=1,
+            help="List the N most suspect rows; default: all that are probably wrong.",
+            show_default=False,
         ),
     ] = None,
     columns: Annotated[
@@ -90,7 +93,7 @@ def issues(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """List the rows of the training table whose labels are probably wrong."""
+    """List the rows of the training table whose labels are suspect."""
     with Output(as_json=as_json, quiet=quiet) as out:
         if output is not None:
             check_writable(output, force, WRITERS)
@@ -102,8 +105,16 @@ def issues(
         suspects = _tabulate(found, data, chosen)
         if output is not None:
             write_table(suspects, output, force=force)
-        _show_issues(suspects, len(y), target, out)
-        out.record(model=str(model), table=str(table), target=target, rows=len(y), issues=suspects.to_pylist())
+        noise = estimate_label_noise(fitted) if is_classifier(fitted) else None
+        _show_issues(suspects, len(y), target, noise, out)
+        out.record(
+            model=str(model),
+            table=str(table),
+            target=target,
+            rows=len(y),
+            label_noise=noise,
+            issues=suspects.to_pylist(),
+        )
 
 
 def info(model: ModelPath, as_json: Json = False) -> None:
@@ -168,11 +179,19 @@ def _tabulate(found: Bunch, table: pa.Table, columns: list[str]) -> pa.Table:
     return pa.table(added | {name: rows[name] for name in columns if name not in added})
 
 
-def _show_issues(suspects: pa.Table, n_rows: int, target: str, out: Output) -> None:
+def _show_issues(suspects: pa.Table, n_rows: int, target: str, noise: float | None, out: Output) -> None:
     share = f"{suspects.num_rows} of {count(n_rows, 'row')}"
     out.title("Suspect labels", f"{share}, judged by trees not trained on them; rows are counted from 0")
-    if not suspects.num_rows:
-        return
+    if suspects.num_rows:
+        _tabulate_issues(suspects, target, out)
+    if noise is not None:
+        out.say(
+            f"At most about {format_share(noise)} of the labels are wrong: so many disagree with the surest "
+            "predictions. Where labels are noisy by nature it is less, or none."
+        )
+
+
+def _tabulate_issues(suspects: pa.Table, target: str, out: Output) -> None:
     shown = suspects.slice(0, MAX_SHOWN_ROWS).rename_columns(
         [
             {"given": f"{target} given", "suggested": f"{target} suggested"}.get(name, name)

@@ -11,7 +11,9 @@ from mpboost.cli.estimators import list_changed_parameters
 from mpboost.cli.formatting import count, format_share, list_names, suggest_name
 from mpboost.cli.output import LABEL, Output, draw_bar
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.inspection.stages import name_score
 from mpboost.model_files.model_file import load_model
+from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
 
 #: Features that are shown, the most probable first.
 MAX_SHOWN_FEATURES = 10
@@ -42,7 +44,9 @@ def describe_model(model: MinipatchBooster) -> dict[str, Any]:
     facts = {
         "estimator": type(model).__name__,
         "oop_score": model.oop_score_,
-        "score": "accuracy" if is_classifier(model) else "R^2",
+        "oop_interval": model.oop_interval_,
+        "constant_score": model.constant_score_,
+        "score": "R^2" if model.score_name_ == DEFAULT_OF_NUMBERS else model.score_name_,
         "trees": model.best_iteration_,
         "iterations": model.n_iter_,
         "stop_reason": model.stop_reason_,
@@ -61,11 +65,7 @@ def show_model(model: MinipatchBooster, out: Output) -> None:
         rows.append(("predicts", target))
     if is_classifier(model):
         rows.append(("classes", list_names(model.classes_)))
-        counts = np.bincount(model._targets)
-        baseline = f"always predicting {model.classes_[counts.argmax()]}: {format_share(counts.max() / counts.sum())}"
-        rows.append(("accuracy", _format_score(format_share(model.oop_score_), baseline)))
-    else:
-        rows.append(("R²", _format_score(f"{model.oop_score_:.3f}", "perfect: 1, always predicting the mean: 0")))
+    rows.append((name_score(model), _format_score(model)))
     n_rows, n_features = len(model.observation_probabilities_), model.n_features_in_
     rows += [
         (
@@ -98,5 +98,21 @@ def show_features(model: MinipatchBooster, out: Output) -> None:
     )
 
 
-def _format_score(score: str, comparison: str) -> Text:
-    return Text.assemble((score, "bold"), (f"  out-of-patch, by trees not trained on the row; {comparison}", LABEL))
+def _format_score(model: MinipatchBooster) -> Text:
+    """Format the out-of-patch score, how sure it is, and what it compares with."""
+    low, high = model.oop_interval_
+    if model.score_name_ == DEFAULT_OF_CLASSES:
+        score, interval = format_share(model.oop_score_), f"{100 * low:.1f} to {100 * high:.1f} %"
+        counts = np.bincount(model._targets)
+        usual, usual_score = model.classes_[counts.argmax()], format_share(counts.max() / counts.sum())
+        comparison = f"always predicting {usual}: {usual_score}"
+    else:
+        score, interval = f"{model.oop_score_:.3f}", f"{low:.3f} to {high:.3f}"
+        usual = "shares of the classes" if is_classifier(model) else "mean"
+        comparison = f"always predicting the {usual}: {model.constant_score_:.3g}"
+    words = "out-of-patch, by trees not trained on the row"
+    if not np.isnan(low):
+        words = f"95 %: {interval}; {words}"
+    if not np.isnan(model.constant_score_) or model.score_name_ == DEFAULT_OF_CLASSES:
+        words = f"{words}; {comparison}"
+    return Text.assemble((score, "bold"), (f"  {words}", LABEL))

@@ -26,6 +26,7 @@ from mpboost.boosting.scikit_learn_callbacks import ForwardToScikitLearn
 from mpboost.data.checks import TrainingData, check_table, check_training_data, check_validation_data
 from mpboost.data.problem import Problem
 from mpboost.estimators.continuing import check_continues
+from mpboost.estimators.estimates import warn_if_useless
 from mpboost.estimators.publishing import Attributes
 from mpboost.estimators.settings import list_learning_params
 from mpboost.estimators.threads import make_threads
@@ -47,6 +48,8 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     train_scores_: Floats
     oop_scores_: Floats
     oop_score_: float
+    oop_interval_: Floats
+    constant_score_: float
     oop_counts_: NDArray[np.int32]
     observation_probabilities_: Floats
     observation_difficulty_: Floats
@@ -113,6 +116,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
             # Publish. target_name_ belongs to the last fit, so it is removed.
             self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
         warn_if_interrupted(run)
+        warn_if_useless(run, vars(self))
         return self
 
     def _check_scoring(self) -> None:
@@ -192,6 +196,13 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
             name: value for name, value in (vars(self) | fitted).items() if name not in fitted or value is not None
         }
         self.__dict__ = state  # in one step: an interrupt leaves either the old model or the new one
+
+    def __str__(self) -> str:
+        """Return what ``repr`` returns and, for a fitted model, its score on a second line."""
+        low, high = getattr(self, "oop_interval_", (np.nan, np.nan))
+        if np.isnan(low):
+            return repr(self)
+        return f"{self!r}\nout-of-patch {self.score_name_}: {self.oop_score_:.4g} (95 %: {low:.4g} to {high:.4g})"
 
     def __getstate__(self) -> dict[str, Any]:
         # A run holds the binned data and native objects: a pickled model can predict, but not continue training.

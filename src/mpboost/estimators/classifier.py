@@ -141,10 +141,15 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
     score_name_ : str
         Name of the score: "accuracy", or that of ``scoring``.
     oop_score_ : float
-        Out-of-patch score of the model: an estimate of its score on new data. Where p prefers hard rows it is a little
-        too low, and much too low for ranks of rare classes ("roc_auc").
+        Out-of-patch score of the model: an estimate of its score on new data. Out-of-patch votes are too low where p
+        prefers hard rows, which is corrected for the most part, unless ``stopping="paper"``; see docs/estimates.md.
+    oop_interval_ : array of shape (2,)
+        95 % confidence interval of ``oop_score_``: how far the score of this model on many new rows from the same
+        source may be from it, because the judged rows are few. NaN if it is unknown.
+    constant_score_ : float
+        The score of always predicting the same: the shares of the classes, or the largest one.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
-        Out-of-patch and training score after each iteration.
+        Out-of-patch and training score after each iteration. The former are not corrected: the fit stops by them.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)
         Score on ``X_val``, of the model and after each iteration. Only set if ``X_val`` was given.
     learning_rate_ : float

@@ -152,6 +152,11 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
     oop_score_ : float
         Score of the model on rows that it never learned from: an estimate of its score on new data. NaN if there are
         none.
+    oop_interval_ : array of shape (2,)
+        95 % confidence interval of ``oop_score_``: how far the score of this model on many new rows from the same
+        source may be from it, because the judged rows are few. NaN if it is unknown.
+    constant_score_ : float
+        The score of always predicting the same: the shares of the classes, or the largest one.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training score after each iteration.
     oop_losses_ : array of shape (n_iter_,)

@@ -6,6 +6,7 @@ import numpy as np
 
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.problem import Problem
+from mpboost.estimators.estimates import estimate_score
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
 from mpboost.outputs.metrics import name_score
@@ -40,7 +41,7 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
         "train_scores_": np.array(run.train_scores),
         "score_name_": name_score(run.params["scoring"], are_classes=problem.classes is not None),
         "oop_scores_": oop_scores,
-        "oop_score_": float(oop_scores[n_learners - 1]),
+        **estimate_score(run, problem, float(oop_scores[n_learners - 1])),
         "validation_scores_": validation_scores,
         "validation_score_": None if validation_scores is None else float(validation_scores[n_learners - 1]),
         "oop_counts_": problem.spread(task.count_oop_learners(best.task, n_learners), 0),

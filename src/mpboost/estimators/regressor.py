@@ -119,6 +119,11 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         Name of the score: "r2", or that of ``scoring``.
     oop_score_ : float
         Out-of-patch score of the model: an estimate of its score on new data.
+    oop_interval_ : array of shape (2,)
+        95 % confidence interval of ``oop_score_``: how far the score of this model on many new rows from the same
+        source may be from it, because the judged rows are few. NaN if it is unknown.
+    constant_score_ : float
+        The score of always predicting the same: the mean.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training score after each iteration.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.votes import break_ties, pick_winners
 from mpboost.tasks.losses import predict_shares
 
@@ -89,16 +90,33 @@ def compute_probabilities(
     places, n_classes = np.arange(len(judgement.rows)), len(model.classes_)
     if max_probabilities is not None and len(places) > (n_most := max(1, max_probabilities // n_classes)):
         places = np.sort(np.random.default_rng(0).choice(places, n_most, replace=False))
-    rows = judgement.rows[places]
-    if not hasattr(model, "_ranks"):
-        return places, predict_shares(model._loss, model.oop_decision_function_[rows])
-    return places, model._calibration.predict(*break_ties(_count_votes(model, rows), model._ranks))
+    return places, _compute_probabilities(model, judgement.rows[places])
+
+
+def compute_own_and_predicted(
+    model: MinipatchBooster, judgement: Judgement
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the out-of-patch probabilities of the given and of the predicted class of each judged row."""
+    own, predicted = np.empty(len(judgement.rows)), np.empty(len(judgement.rows))
+    for start in range(0, len(own), BATCH_ROWS):
+        batch = slice(start, start + BATCH_ROWS)
+        probabilities = _compute_probabilities(model, judgement.rows[batch])
+        for out, codes in ((own, judgement.given), (predicted, judgement.predicted)):
+            out[batch] = np.take_along_axis(probabilities, codes[batch, None], axis=1)[:, 0]
+    return own, predicted
 
 
 def decode_targets(model: MinipatchBooster, targets: NDArray[Any]) -> NDArray[Any]:
     """Turn codes of classes into labels; numbers are returned unchanged."""
     decoded: NDArray[Any] = model.classes_[targets] if hasattr(model, "classes_") else targets
     return decoded
+
+
+def _compute_probabilities(model: MinipatchBooster, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    if not hasattr(model, "_ranks"):
+        return predict_shares(model._loss, model.oop_decision_function_[rows])
+    calibration: VoteCalibration = model._calibration
+    return calibration.predict(*break_ties(_count_votes(model, rows), model._ranks))
 
 
 def _decide(model: MinipatchBooster, decision: NDArray[np.float64]) -> NDArray[np.integer]:

@@ -1,12 +1,11 @@
 """Compare predicted probabilities with observed shares: bins, confidence intervals, calibration error."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: 95 % of a normal distribution lies within so many standard deviations.
-Z = 1.96
+from mpboost.outputs.statistics import estimate_share_interval
 
 
 class ProbabilityBins(NamedTuple):
@@ -41,18 +40,3 @@ def bin_probabilities(probabilities: NDArray[np.float64], outcomes: NDArray[np.b
         low, high = estimate_share_interval(hits, np.where(counts > 0, counts, np.nan))
     error = float(np.nansum(counts * np.abs(shares - means)) / len(bins))
     return ProbabilityBins(counts, means, shares, low, high, error)
-
-
-def estimate_share_interval(n_hits: Any, n_all: Any) -> tuple[Any, Any]:
-    """Estimate the 95 % confidence interval of a share, by Wilson's method.
-
-    Examples
-    --------
-    >>> low, high = estimate_share_interval(9, 10)
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.596, 0.982)
-    """
-    share, spread = n_hits / n_all, Z**2 / n_all
-    centre = (share + spread / 2) / (1 + spread)
-    half = Z * np.sqrt(share * (1 - share) / n_all + spread / (4 * n_all)) / (1 + spread)
-    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)

@@ -51,7 +51,15 @@ from mpboost.tasks.losses import VALUE_LOSSES
 
 AT_MOST_ONE_OR_NAN = Rule(lambda values: not np.any(values > ONE), "must be at most 1, or NaN")
 #: Scores may be of any metric; R^2 has no lower limit.
-SCORES = ("train_scores", "oop_scores", "oop_score", "validation_scores", "validation_score")
+SCORES = (
+    "train_scores",
+    "oop_scores",
+    "oop_score",
+    "oop_interval",
+    "constant_score",
+    "validation_scores",
+    "validation_score",
+)
 BELOW_INFINITY = Rule(lambda values: not np.isposinf(values).any(), "must be below infinity")
 AT_LEAST_ONE = Rule(lambda values: np.all((values * ONE >= 1) & np.isfinite(values)), "must be finite, at least 1")
 ASCENDING_FROM_ONE = Rule(
@@ -109,6 +117,8 @@ def _list_run_fields(leaf_values: AttributeKind) -> tuple[Field, ...]:
         Field("train_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY)),
         Field("oop_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY)),
         Field("oop_score_", Scalar(float, rule=BELOW_INFINITY)),
+        Field("oop_interval_", Array("float64", 2, rule=BELOW_INFINITY), optional=True),  # neither has format 3
+        Field("constant_score_", Scalar(float, rule=BELOW_INFINITY), optional=True),
         Field("validation_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY), optional=True),
         Field("validation_score_", Scalar(float, rule=BELOW_INFINITY), optional=True),
         Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
@@ -319,6 +329,8 @@ def _check_scores(model: MinipatchBooster) -> None:
     """Check scores of known range: accuracy and R^2. Files before format 4 have no others, and do not name them."""
     if not hasattr(model, "score_name_"):
         model.score_name_ = name_score(None, are_classes=hasattr(model, "classes_"))
+    if not hasattr(model, "oop_interval_"):
+        model.oop_interval_, model.constant_score_ = np.full(2, np.nan), np.nan
     scores = {name: getattr(model, name + "_", np.nan) for name in SCORES}
     for name, values in scores.items():
         if model.score_name_ == DEFAULT_OF_CLASSES and not SCORE.holds(values):

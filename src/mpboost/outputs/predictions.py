@@ -33,7 +33,7 @@ class VotePredictions:
 
     Parameters
     ----------
-    counts : integer array of shape (n_rows, n_classes)
+    counts : array of shape (n_rows, n_classes)
         Votes for each class; every row has some.
     ranks : uint16 array of shape (n_classes,)
         At a tie, the class of the highest rank wins.
@@ -43,7 +43,7 @@ class VotePredictions:
 
     def __init__(
         self,
-        counts: NDArray[np.integer],
+        counts: NDArray[Any],
         ranks: NDArray[np.uint16],
         make_calibration: Callable[[], VoteCalibration],
     ):
@@ -102,3 +102,33 @@ class NumberPredictions:
     def estimate(self) -> Floats:
         """Raise an error: numbers have no probabilities."""
         raise TypeError("Predictions of numbers have no probabilities.")
+
+
+class ConstantClass:
+    """The same prediction for all rows: the shares of the classes, and the largest class.
+
+    Parameters
+    ----------
+    sizes : array of shape (n_classes,)
+        How many rows, or how much weight, each class has.
+    n_rows : int
+        Number of rows.
+    """
+
+    def __init__(self, sizes: NDArray[Any], n_rows: int):
+        self._sizes, self._n_rows = sizes, n_rows
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def predict(self) -> NDArray[np.intp]:
+        """Return the largest class."""
+        return np.full(self._n_rows, np.argmax(self._sizes))
+
+    def decide(self) -> Floats:
+        """Return zeros: no row is more likely of a class than another."""
+        return np.zeros(self._n_rows if len(self._sizes) == 2 else (self._n_rows, len(self._sizes)))
+
+    def estimate(self) -> Floats:
+        """Return the shares of the classes."""
+        return np.tile(self._sizes / self._sizes.sum(), (self._n_rows, 1))

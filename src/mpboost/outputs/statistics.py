@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: 95 % of a normal distribution lies within so many standard deviations.
+Z = 1.96
+
 
 def compute_mean(values: NDArray[Any], weights: NDArray[np.float64] | None) -> float:
     """Compute the mean, weighted if there are weights.
@@ -79,3 +82,18 @@ def pick_rows(n_rows: int, n_picked: int) -> NDArray[np.int64]:
     starts = np.arange(n_picked) * n_rows // n_picked
     lengths = np.diff(starts, append=n_rows)
     return starts + np.random.default_rng(0).integers(0, lengths)
+
+
+def estimate_share_interval(n_hits: Any, n_all: Any) -> tuple[Any, Any]:
+    """Estimate the 95 % confidence interval of a share, by Wilson's method.
+
+    Examples
+    --------
+    >>> low, high = estimate_share_interval(9, 10)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.596, 0.982)
+    """
+    share, spread = n_hits / n_all, Z**2 / n_all
+    centre = (share + spread / 2) / (1 + spread)
+    half = Z * np.sqrt(share * (1 - share) / n_all + spread / (4 * n_all)) / (1 + spread)
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)

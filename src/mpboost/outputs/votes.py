@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+#: How much of the votes of other learners a row gets back that is drawn e times as often as the average row.
+FEEDBACK = 0.03
+
 
 def rank_classes(
     codes: NDArray[np.integer], n_classes: int, sample_weights: NDArray[np.float64] | None = None
@@ -40,7 +43,7 @@ def count_votes(totals: NDArray[np.int32], n_learners: int) -> NDArray[np.int32]
     return np.column_stack([n_learners - totals, n_learners + totals]) // 2
 
 
-def pick_winners(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> NDArray[np.intp]:
+def pick_winners(counts: NDArray[Any], ranks: NDArray[np.uint16]) -> NDArray[np.intp]:
     """Pick the class with the most votes in each row; at a tie, the one of the highest rank.
 
     Examples
@@ -53,7 +56,7 @@ def pick_winners(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> NDAr
     return by_rank[np.argmax(counts[:, by_rank], axis=1)]
 
 
-def break_ties(counts: NDArray[np.integer], ranks: NDArray[np.uint16]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def break_ties(counts: NDArray[Any], ranks: NDArray[np.uint16]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Break ties: put the winner half a vote ahead of the classes with as many votes; return counts and winners.
 
     Examples
@@ -97,3 +100,45 @@ def count_rival_votes(votes: NDArray[Any], labels: NDArray[np.uint16]) -> NDArra
     others = votes.astype(np.int32)
     others[np.arange(len(votes)), labels] = 0
     return np.asarray(others.max(axis=1), dtype=np.int32)
+
+
+def correct_votes(
+    counts: NDArray[np.integer], labels: NDArray[np.integer], n_judges: NDArray[np.integer], n_learners: int
+) -> NDArray[np.float64]:
+    """Correct out-of-patch votes for the bias that an adaptive p causes.
+
+    Learners that saw a row vote for its label, also for rows near it. So other learners do not have to, and vote
+    against it more often than those of a model that never had the row; the more so, the more often it was drawn. The
+    share of votes that moves back, from the strongest rival to the own class, is proportional to the logarithm of how
+    often the row was drawn, relative to the average. docs/estimates.md has the measurements.
+
+    Parameters
+    ----------
+    counts : integer array of shape (n_rows, n_classes)
+        Votes for each class, by the learners that never saw the row.
+    labels : integer array of shape (n_rows,)
+        Codes of the classes.
+    n_judges : integer array of shape (n_rows,)
+        Number of these learners.
+    n_learners : int
+        Number of all learners.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts, n_judges = np.array([[26, 24], [90, 0]]), np.array([50, 90])
+    >>> correct_votes(counts, np.array([1, 0]), n_judges, 100).round(1)
+    array([[25.6, 24.4],
+           [90. ,  0. ]])
+    """
+    shares = 1.0 - n_judges / n_learners
+    corrected, rows = counts.astype(np.float64), np.arange(len(counts))
+    if (shares > 0).any():
+        ratios = np.maximum(shares / shares.mean(), 1.0)
+        others = corrected.copy()
+        others[rows, labels] = -1.0
+        rivals = others.argmax(axis=1)
+        moved = np.minimum(0.5 * FEEDBACK * np.log(ratios) * n_judges, others[rows, rivals])
+        corrected[rows, labels] += moved
+        corrected[rows, rivals] -= moved
+    return corrected

@@ -17,7 +17,7 @@ COLLAPSED_SHARE = 0.25
 CONCENTRATED_SHARE = 1.0
 #: Each row should be judged by so many learners; at most this share of the rows may have fewer.
 MIN_LEARNERS, MAX_SHARE_BELOW = 10, 0.05
-#: If a larger share of the labels is suspect, the whole target is in doubt.
+#: If a larger share of the labels can be wrong, or of the targets is suspect, a note says so.
 MANY_SUSPECTS = 0.05
 #: Number of column names to list.
 N_NAMES = 8
@@ -67,12 +67,14 @@ def _check_stop(model: MinipatchBooster) -> dict[str, str] | None:
 
 
 def _check_score(score: dict[str, Any]) -> dict[str, str] | None:
-    if score["interval"] is None or score["interval"][0] > score["baseline"]:
+    if score["interval"] is None or score["baseline"] is None or score["interval"][0] > score["baseline"]:
         return None
+    is_better = score["oop"] > score["baseline"]
+    verdict = "The difference may be chance." if is_better else "It has learned nothing that helps."
     return _warn(
-        "The model is not clearly better than a constant prediction",
+        f"The model is {'not clearly' if is_better else 'no'} better than a constant prediction",
         f"Its out-of-patch {score['name']} is {score['oop']:.3f}; always predicting the same value gives "
-        f"{score['baseline']:.3f}. The difference may be chance.",
+        f"{score['baseline']:.3f}. {verdict}",
         "Add features that say more about the target, check that each row has its own target, or collect more rows. "
         "If classes are rare, try class_weight='balanced'.",
     )
@@ -137,15 +139,24 @@ def _check_rows(model: MinipatchBooster, observations: dict[str, Any]) -> dict[s
 
 
 def _check_suspects(summary: dict[str, Any]) -> dict[str, str] | None:
+    noise = summary["observations"]["label_noise"]
+    if noise is not None:
+        if noise <= MANY_SUSPECTS:
+            return None
+        return _warn(
+            f"Labels are noisy: up to {noise:.0%} of them may be wrong",
+            f"{noise:.0%} of the labels disagree even with the predictions that the model is most sure of. Either that "
+            "many labels are wrong, or the features cannot explain the target better; data alone cannot tell.",
+            "Check some of the rows below. If their labels are right, the target is noisy by nature: only features "
+            "that say more about it would help.",
+            level="note",
+        )
     n_suspects, n_judged = summary["observations"]["n_suspects"], summary["score"]["n_judged"]
-    if not n_suspects or n_suspects <= MANY_SUSPECTS * n_judged:
+    if summary["residuals"] is None or not n_suspects or n_suspects <= MANY_SUSPECTS * n_judged:
         return None
-    is_number = summary["score"]["name"] == "R²"
     return _warn(
-        f"{n_suspects / n_judged:.0%} of the {'targets' if is_number else 'labels'} look wrong",
-        "Many targets are far from their predictions: the target has heavy tails, or errors."
-        if is_number
-        else "So many are rarely typing errors: the target is noisy, or the features do not separate these classes.",
+        f"{n_suspects / n_judged:.0%} of the targets are far from their predictions",
+        "The target has heavy tails, or errors.",
         "Check some of the rows below. If their targets are right, the features cannot explain these rows.",
         level="note",
     )

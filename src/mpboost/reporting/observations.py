@@ -1,4 +1,4 @@
-"""Summarise the rows: which are hard, and which labels are probably wrong."""
+"""Summarise the rows: which are hard, and which labels are suspect."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement, decode_targets
-from mpboost.inspection.label_issues import find_label_issues
+from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
 from mpboost.reporting.features import rank
 from mpboost.reporting.plain import draw_image, simplify, simplify_all
 from mpboost.reporting.quality import pick_points
@@ -39,11 +39,20 @@ def summarise_observations(
         "effective": float(1.0 / np.sum(p**2)),
         "is_adaptive": bool(model.adaptive_observations),
         "n_suspects": None if judgement is None else len(suspects),
+        "label_noise": _estimate_noise(model, judgement),
         "value_names": [] if shape else [names[j] for j in rank(model.feature_probabilities_)[:N_VALUES]],
         "hardest": _list_rows(model, table, judgement, hardest, suspects, ratios, shape),
         "histogram": None if judgement is None else _count_difficulties(model, judgement, suspects),
         "points": None if judgement is None else _place_points(model, judgement, suspects, ratios, make_namer(table)),
     }
+
+
+def _estimate_noise(model: MinipatchBooster, judgement: Judgement | None) -> float | None:
+    """Estimate the share of wrong labels; None for numbers, and for a model that has learned nothing."""
+    is_useless = model.oop_interval_[0] <= model.constant_score_
+    if judgement is None or not hasattr(model, "classes_") or is_useless:
+        return None
+    return estimate_label_noise(model)
 
 
 def select_hardest(
@@ -64,7 +73,7 @@ def select_hardest(
 
 
 def list_suspects(model: MinipatchBooster) -> NDArray[np.int64]:
-    """List the rows whose labels are probably wrong, among those with an out-of-patch prediction."""
+    """List the rows whose labels are suspect, among those with an out-of-patch prediction."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the report has its own note if only some rows are judged
         rows: NDArray[np.int64] = find_label_issues(model).row

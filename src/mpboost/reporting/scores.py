@@ -6,7 +6,6 @@ import numpy as np
 
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement
-from mpboost.inspection.probability_bins import Z, estimate_share_interval
 from mpboost.inspection.stages import name_score, read_scores
 from mpboost.reporting.plain import simplify, simplify_all
 
@@ -16,54 +15,45 @@ N_POINTS = 240
 
 def summarise_scores(model: MinipatchBooster, judgement: Judgement | None) -> dict[str, Any]:
     """Summarise the scores of a model, and where its training stopped."""
-    is_classifier = hasattr(model, "classes_")
-    rating: tuple[Any, Any, list[Any]] = None, None, []
+    metrics: list[dict[str, Any]] = []
     if judgement is not None:
-        rating = _rate_classes(model, judgement) if is_classifier else _rate_numbers(judgement)
-    baseline, interval, metrics = rating
+        metrics = _rate_classes(model, judgement) if hasattr(model, "classes_") else _rate_numbers(judgement)
     return {
         "name": name_score(model),
         "oop": simplify(model.oop_score_),
-        "interval": interval,
+        "interval": None if np.isnan(model.oop_interval_).any() else simplify_all(model.oop_interval_),
         "train": simplify(model.train_scores_[model.best_iteration_ - 1]),
         "validation": simplify(getattr(model, "validation_score_", None)),
-        "baseline": baseline,
+        "baseline": simplify(model.constant_score_),
+        "is_corrected": bool(model.oop_score_ > model.oop_scores_[model.best_iteration_ - 1]),
         "metrics": metrics,
         "n_judged": 0 if judgement is None else len(judgement.rows),
         "curves": _thin_curves(model),
     }
 
 
-def _rate_classes(model: MinipatchBooster, judgement: Judgement) -> tuple[float, list[float], list[dict[str, Any]]]:
-    n_classes, n_judged = len(model.classes_), len(judgement.rows)
+def _rate_classes(model: MinipatchBooster, judgement: Judgement) -> list[dict[str, Any]]:
+    n_classes = len(model.classes_)
     totals = np.bincount(judgement.given, minlength=n_classes)
     hits = np.bincount(judgement.given[judgement.is_right], minlength=n_classes)
     is_there = totals > 0
-    # Around the model's own score, which takes weights of rows into account.
-    interval = estimate_share_interval(model.oop_score_ * n_judged, n_judged)
     balanced = float(np.mean(hits[is_there] / totals[is_there]))
-    baseline = float(totals.max() / n_judged)
-    metrics = [
+    return [
         _name_metric("balanced accuracy", balanced, "mean over the classes of the share of correct rows"),
-        _name_metric("always the largest class", baseline, "accuracy of a model that learned nothing"),
+        _name_metric(
+            "always the largest class", totals.max() / totals.sum(), "accuracy of a model that learned nothing"
+        ),
     ]
-    return baseline, simplify_all(interval), metrics
 
 
-def _rate_numbers(judgement: Judgement) -> tuple[float, list[float], list[dict[str, Any]]]:
+def _rate_numbers(judgement: Judgement) -> list[dict[str, Any]]:
     errors = judgement.given - judgement.predicted
-    squares, spreads = errors**2, (judgement.given - judgement.given.mean()) ** 2
-    variance = spreads.mean() or 1.0
-    r2 = 1.0 - squares.mean() / variance
-    # First-order standard error of a ratio of means.
-    half = Z * np.std(squares - (1.0 - r2) * spreads) / variance / np.sqrt(len(errors))
-    metrics = [
-        _name_metric("RMSE", np.sqrt(squares.mean()), "root mean squared error, in units of the target"),
+    return [
+        _name_metric("RMSE", np.sqrt(np.mean(errors**2)), "root mean squared error, in units of the target"),
         _name_metric("mean absolute error", np.abs(errors).mean(), "in units of the target"),
         _name_metric("median absolute error", np.median(np.abs(errors)), "half of the rows have a smaller error"),
-        _name_metric("RMSE of the mean", np.sqrt(spreads.mean()), "RMSE of a model that learned nothing"),
+        _name_metric("RMSE of the mean", np.std(judgement.given), "RMSE of a model that learned nothing"),
     ]
-    return 0.0, simplify_all((r2 - half, min(r2 + half, 1.0))), metrics
 
 
 def _name_metric(name: str, value: Any, meaning: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import VotePredictions
 from mpboost.outputs.statistics import compute_mean
-from mpboost.outputs.votes import count_votes, rank_classes
+from mpboost.outputs.votes import correct_votes, count_votes, rank_classes
 from mpboost.tasks.contract import StopsByScore, TaskState
 from mpboost.tasks.rates import LearningRate
 from mpboost.tasks.weightings import Weighting, WeightTable
@@ -95,6 +95,10 @@ class VotingTask(StopsByScore):
         votes = self.count_oop_votes(self.state, n_learners)
         return float(np.take_along_axis(votes, self.classes[:, None], axis=1).sum() / votes.sum())
 
+    @abstractmethod
+    def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
+        """Count, for each row, the learners that never saw it."""
+
     @property
     @abstractmethod
     def state(self) -> TaskState:
@@ -119,6 +123,16 @@ class VotingTask(StopsByScore):
         calibrate = partial(VoteCalibration.fit, counts, self.classes[rows], weights, max_counts=MAX_COUNTS)
         self._calibrate = cache(calibrate)
         return rows, VotePredictions(counts, self.ranks, self._calibrate)
+
+    def present_corrected(
+        self, state: TaskState, n_learners: int, rows: Positions
+    ) -> tuple[Positions, VotePredictions]:
+        """Return the same as ``present_oop``, by votes that are corrected for the bias that an adaptive p causes."""
+        rows, _ = self.present_oop(state, n_learners, rows)
+        part = take_rows(state, rows)
+        counts, n_judges = self.count_oop_votes(part, n_learners), self.count_oop_learners(part, n_learners)
+        corrected = correct_votes(counts, self.classes[rows], n_judges, n_learners)
+        return rows, VotePredictions(corrected, self.ranks, self._calibrate)
 
     def present_training(self, rows: Positions) -> VotePredictions:
         """Return the predictions of the ensemble for some training rows."""

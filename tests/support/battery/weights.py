@@ -191,8 +191,9 @@ class WeightBattery:
         G = getattr(model, self.subject.oop_output)
         known = ~np.isnan(model.observation_difficulty_)
         expected = self.subject.score_output(y[known], G[known], sample_weight=weights[known])
-        assert model.oop_score_ == pytest.approx(expected, abs=self.subject.precision)
-        assert model.oop_score_ != pytest.approx(self.subject.score_output(y[known], G[known]), abs=1e-3)
+        oop_score = model.oop_scores_[model.best_iteration_ - 1]
+        assert oop_score == pytest.approx(expected, abs=self.subject.precision)
+        assert oop_score != pytest.approx(self.subject.score_output(y[known], G[known]), abs=1e-3)
 
     def test_weights_count_in_the_training_scores(self):
         X, y = self.subject.make_data()
