@@ -21,7 +21,7 @@ from benchmarks.contestants import CONTESTANTS, OURS
 from benchmarks.data.flips import flip
 from benchmarks.data.made_up import make_table
 from benchmarks.quality import __main__ as quality
-from benchmarks.quality import calibration, categories, label_issues, tasks, tuning
+from benchmarks.quality import calibration, categories, intervals, label_issues, label_noise, tasks, tuning
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import progress_bar, sparse
 from benchmarks.speed.literal import fit_literal, update_features, weigh_observations
@@ -174,7 +174,7 @@ def test_measure_growth_finds_a_short_peak():
 
 @pytest.mark.parametrize(
     "benchmark",
-    [speed, quality, calibration, categories, label_issues, tuning],
+    [speed, quality, calibration, categories, intervals, label_issues, label_noise, tuning],
     ids=lambda module: module.__name__,
 )
 def test_benchmarks_say_what_to_do_without_data(benchmark, tmp_path, monkeypatch, capsys):
