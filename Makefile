@@ -6,7 +6,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clang tidy clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -63,7 +63,7 @@ test-lowest:  ## Run the tests with the oldest supported libraries; count scikit
 	.venv-lowest/bin/python -m pytest -q $(NOT_LOWEST:%=--ignore tests/%.py)
 	.venv-lowest/bin/python -m tests.support.battery.count
 
-NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*.cpp)
+NATIVE_FILES := $(wildcard native/*/*.?pp native/include/mpboost/*.hpp native/src/*.inl tests/native/*/*.?pp)
 lint: $(VENV)/package.stamp  ## Check style and spelling.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -83,9 +83,10 @@ types: $(VENV)/package.stamp  ## Check types of the installed package.
 
 # Long: a quarter of an hour or so. `make test` runs a slice of each.
 FUZZ_CASES ?= 100000
-fuzz: $(VENV)/package.stamp  ## Load damaged model files, and fit and predict with generated input, by the hundred thousand.
+fuzz: $(VENV)/package.stamp  ## Load damaged model files, fit generated input, by the hundred thousand; interrupt fits twice.
 	$(BIN)/python -m fuzz.files --count $(FUZZ_CASES) --seed 0
 	$(BIN)/python -m fuzz.inputs --count $(FUZZ_CASES) --seed 0
+	$(BIN)/python -m fuzz.interrupts --count 100 --seed 0
 
 bench: $(VENV)/package.stamp  ## Measure speed and memory, beside scikit-learn, in one run.
 	$(BIN)/python -m benchmarks.speed
@@ -98,6 +99,9 @@ bench-tasks: $(VENV)/package.stamp  ## Measure many classes and regression, besi
 
 bench-labels: $(VENV)/package.stamp  ## Measure how well flipped labels are found, beside cross-validation.
 	$(BIN)/python -m benchmarks.quality.label_issues
+
+bench-noise: $(VENV)/package.stamp  ## Measure what columns of noise get and cost, and real sets with categories of many values.
+	$(BIN)/python -m benchmarks.quality.noise_columns
 
 bench-defaults: $(VENV)/package.stamp  ## Measure our defaults beside those of others: accuracy, flipped labels, features found.
 	$(BIN)/python -m benchmarks.defaults all

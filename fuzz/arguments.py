@@ -113,7 +113,8 @@ def draw_values(rng: Rng, n_rows: int, *, is_wild: bool) -> Any:
     values = rng.normal(size=n_rows)
     if not is_wild:
         scale = pick(rng, [1.0, 1.0, 1e-3, 1e9, 1e99, 1e-300, 0.0])
-        values = pick(rng, [scale * values, values.round(), values + 1e9, np.abs(values) > 1, 100 * values**9])
+        sizes = np.abs(values)  # some losses need numbers above 0
+        values = pick(rng, [scale * values, scale * sizes, sizes, values.round(), values + 1e9, sizes > 1, values**9])
         return values.tolist() if chance(rng, 0.1) else values
     kind = int(rng.integers(8))
     if kind == 0:
@@ -175,8 +176,10 @@ def _pack(rng: Rng, codes: Any, classes: Any) -> Any:
 def draw_weights(rng: Rng, n_rows: int) -> Any:
     """Draw weights of rows: usually None."""
     kind = int(rng.integers(60))
-    if kind >= 18:
+    if kind >= 21:
         return None
+    if kind >= 18:
+        return 10.0 ** rng.uniform(*pick(rng, [(-300, 300), (0, 40), (-323, -300), (300, 308.2)]), size=n_rows)
     weights = rng.integers(1, 4, size=n_rows).astype(float)
     if kind < 6:
         return weights if kind > 1 else rng.exponential(size=n_rows)
@@ -230,7 +233,7 @@ SENSIBLE: dict[str, list[Any]] = {
         [],
         np.array(["f0"], dtype=object),
     ],
-    "class_weight": ["balanced", {0: 2.0}, {0: 1, 1: 3}, {"no": 0.5}, {1: 0}, {False: 1e308}, {}],
+    "class_weight": ["balanced", {0: 2.0}, {0: 1, 1: 3}, {"no": 0.5}, {1: 0}, {False: 1e308}, {}, {0: 1e16, 1: 1}],
     "stopping": ["paper", None],
     "n_iter_no_change": [1, 2, 10**30],
     "time_limit": [1e-9, 0.01, 1e300, np.float32(1)],
@@ -240,13 +243,32 @@ SENSIBLE: dict[str, list[Any]] = {
 }
 
 
+def score_half(y: Any, predictions: Any, weights: Any) -> float:
+    """Score nothing."""
+    return 0.5
+
+
+def score_otherwise(score: Any) -> Any:
+    """Make a scoring function that returns something else than a number."""
+    return lambda y, predictions, weights: score
+
+
+def fail_to_score(y: Any, predictions: Any, weights: Any) -> float:
+    """Fail."""
+    raise LieError("scoring")
+
+
+CLASS_SCORES = ["accuracy", "balanced_accuracy", "log_loss", "roc_auc", "average_precision", "f1_macro", score_half]
+VALUE_SCORES = ["r2", "absolute_error", "squared_error", "neg_median_absolute_error", "max_error", score_half]
+
 #: Values for each estimator, with those parameters that only it has.
-CLASSIFIER_SENSIBLE = SENSIBLE | {"multiclass": ["margin", "m2", "mh", "oc", "oc"]}
+CLASSIFIER_SENSIBLE = SENSIBLE | {"multiclass": ["margin", "m2", "mh", "oc", "oc"], "scoring": CLASS_SCORES}
 REGRESSOR_SENSIBLE = {
     **{name: values for name, values in SENSIBLE.items() if name not in ("learning_rate", "class_weight")},
     "estimator": [DecisionTreeRegressor(max_depth=2), LinearRegression(), DummyRegressor(), KNeighborsRegressor(1)],
     "weighting": ["linear", "square", "exponential", "threshold"],
     "observation_exploration": [0, 1, 0.0, 0.5],
+    "scoring": VALUE_SCORES,
 }
 
 
@@ -355,10 +377,16 @@ WRONG_IN: dict[str, list[Any]] = {
     "min_samples_leaf": [0, 2**31, 2**31 - 1, 0.1],
     "max_bins": [1, 256, 0],
     "verbose": [-1, "a", 0.5],
+    "scoring": [
+        *("", "roc_aucc", "adjusted_rand_score", 5, object(), int, len, fail_to_score, *CLASS_SCORES, *VALUE_SCORES),
+        *(score_otherwise(score) for score in (None, "a", 1j, np.nan, np.inf, -np.inf, [1, 2], np.ones(3), 10**400)),
+    ],
 }
 
 
-def draw_parameters(rng: Rng, sensible: dict[str, list[Any]], *, is_wild: bool) -> dict[str, Any]:
+def draw_parameters(
+    rng: Rng, sensible: dict[str, list[Any]], wrong: dict[str, list[Any]], *, is_wild: bool
+) -> dict[str, Any]:
     """Draw parameters: a few that are not the default and, if wild, one that is invalid or at a limit."""
     params: dict[str, Any] = {"n_estimators": int(rng.integers(1, 7)), "random_state": int(rng.integers(1000))}
     for name in rng.choice(list(sensible), size=int(rng.integers(4))):
@@ -369,10 +397,10 @@ def draw_parameters(rng: Rng, sensible: dict[str, list[Any]], *, is_wild: bool) 
     if chance(rng, 0.02):
         params["n_estimators"] = pick(rng, [2**31, 2**63, 10**30])
     if is_wild:
-        known = [name for name in WRONG_IN if name in sensible or name in ("callbacks", "verbose")]
+        known = [name for name in wrong if name in sensible or name in ("callbacks", "verbose")]
         name = str(pick(rng, [*known, *known, *sensible, "n_estimators"]))
         is_known = name == "verbose" or (name in known and chance(rng, 0.8))
-        params[name] = pick(rng, WRONG_IN[name] if is_known else WRONG)
+        params[name] = pick(rng, wrong[name] if is_known else WRONG)
     if (
         isinstance(params["n_estimators"], int) and params["n_estimators"] > 10
     ):  # too many: only a time limit ends the fit

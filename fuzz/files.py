@@ -81,7 +81,9 @@ def run_case(case: int) -> tuple[str, str]:
     changes, data = mutate(originals[rng.integers(len(originals))], rng)
     path = Path(make_folder().name, "changed")
     path.write_bytes(data)
-    loaded = measure(lambda: mpboost.load_model(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = measure(lambda: mpboost.load_model(path))
     if loaded.error is not None and not isinstance(loaded.error, mpboost.ModelFileError):
         return "error", f"{changes}: {loaded.error!r}"
     if loaded.seconds > MAX_SECONDS:
@@ -97,9 +99,9 @@ def run_case(case: int) -> tuple[str, str]:
 def use(model: Any, path: Path) -> None:
     """Predict, judge the training rows, save and load the model again, and compare."""
     X = np.random.default_rng(0).normal(size=(150, model.n_features_in_))
-    model.set_params(n_jobs=1)  # the file may contain any integer
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # X has no names
+        warnings.simplefilter("error", RuntimeWarning)
         outputs = predict(model, X)
         *_, last = model.staged_predict(X)
         if judgement := judge(model):

@@ -15,13 +15,19 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 import mpboost
-from fuzz import arguments, frames, generators
+from fuzz import arguments, frames, generators, gradients
 from fuzz.generators import LieError, Maker, Rng, chance, pick
 from fuzz.pool import run_command
-from mpboost import MPBoostClassifier, MPBoostRegressor
+from mpboost import (
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+)
 
 ALLOWED = (ValueError, TypeError, NotFittedError, LieError)
 PACKAGE = os.path.dirname(mpboost.__file__)
@@ -45,6 +51,14 @@ MAKERS: list[Maker] = [
     frames.make_polars,
     frames.make_arrow,
 ]
+
+#: The estimators; for each, sensible and wrong values of its parameters.
+PARAMETERS: dict[type[Any], tuple[dict[str, list[Any]], dict[str, list[Any]]]] = {
+    MPBoostClassifier: (arguments.CLASSIFIER_SENSIBLE, arguments.WRONG_IN),
+    MPBoostRegressor: (arguments.REGRESSOR_SENSIBLE, arguments.WRONG_IN),
+    MPGradientBoostingClassifier: (gradients.CLASSIFIER_SENSIBLE, arguments.WRONG_IN | gradients.WRONG_IN),
+    MPGradientBoostingRegressor: (gradients.REGRESSOR_SENSIBLE, arguments.WRONG_IN | gradients.WRONG_IN),
+}
 
 
 @dataclass
@@ -84,15 +98,14 @@ def _draw_case(rng: Rng) -> Case:
     make_other = pick(rng, [make, make, pick(rng, MAKERS)])
     # One argument at a time is wild, at most two: the first error hides the others.
     wild = pick(rng, ["X", "X", "X", "y", "params"])
-    is_regressor = chance(rng, 0.3)
-    draw_target = arguments.draw_values if is_regressor else arguments.draw_labels
-    sensible = arguments.REGRESSOR_SENSIBLE if is_regressor else arguments.CLASSIFIER_SENSIBLE
+    estimator = list(PARAMETERS)[int(rng.integers(len(PARAMETERS)))]
+    draw_target = arguments.draw_values if is_regressor(estimator()) else arguments.draw_labels
     validation = {}
     if chance(rng, 0.15):
         validation = _draw_validation(rng, make, n_columns, draw_target)
     return Case(
-        estimator=MPBoostRegressor if is_regressor else MPBoostClassifier,
-        params=arguments.draw_parameters(rng, sensible, is_wild=wild == "params"),
+        estimator=estimator,
+        params=arguments.draw_parameters(rng, *PARAMETERS[estimator], is_wild=wild == "params"),
         X=(make if wild == "X" or chance(rng, 0.5) else generators.make_floats)(rng, n_rows, n_columns),
         y=draw_target(rng, n_rows, is_wild=wild == "y"),
         sample_weight=arguments.draw_weights(rng, n_rows),
@@ -126,8 +139,10 @@ def run_case(number: int) -> tuple[str, str]:
         except Exception as error:
             return "error", _locate(error)
     for warning in caught:
-        is_ours = warning.filename.startswith(PACKAGE)
-        if is_ours and issubclass(warning.category, RuntimeWarning | DeprecationWarning | FutureWarning):
+        # Warnings of numpy come from anywhere; weak learners of scikit-learn have their own.
+        is_of_numbers = issubclass(warning.category, RuntimeWarning) and "estimator" not in case.params
+        is_old = issubclass(warning.category, DeprecationWarning | FutureWarning)
+        if is_of_numbers or (is_old and warning.filename.startswith(PACKAGE)):
             return "error", f"{warning.filename}:{warning.lineno}: {warning.category.__name__}: {warning.message}"
     return kind, ""
 
@@ -206,10 +221,11 @@ def _check_fitted(model: Any) -> None:
         values = getattr(model, name)
         if not (values >= 0).all() or not abs(values.sum() - 1) < 1e-9:
             raise DefectError(f"{name} sums to {values.sum()}")
-    lowest = -np.inf if isinstance(model, MPBoostRegressor) else 0.0
+    lowest = -np.inf if is_regressor(model) or model.scoring is not None else 0.0
+    highest = np.inf if callable(model.scoring) else 1.0
     for name in ("oop_score_", "train_scores_", "validation_scores_"):
         scores = np.asarray(getattr(model, name, np.nan))
-        if not (np.isnan(scores) | ((scores >= lowest) & (scores <= 1))).all():
+        if not (np.isnan(scores) | ((scores >= lowest) & (scores <= highest))).all():
             raise DefectError(f"{name} is {scores}")
     if not 1 <= model.best_iteration_ <= model.n_iter_:
         raise DefectError(f"iteration {model.best_iteration_} of {model.n_iter_}")
@@ -222,7 +238,7 @@ def check_predictions(model: Any, X: Any, n_rows: int | None = None) -> None:
     """Call all prediction methods and compare their results; ``n_rows`` is the expected number of rows."""
     predictions = model.predict(X)
     n_rows = len(predictions) if n_rows is None else n_rows
-    if isinstance(model, MPBoostClassifier):
+    if is_classifier(model):
         _check_classes(model, X, predictions, n_rows)
     elif predictions.shape != (n_rows,) or not np.isfinite(predictions).all():
         raise DefectError(f"predictions {predictions} for {n_rows} rows")
@@ -231,7 +247,7 @@ def check_predictions(model: Any, X: Any, n_rows: int | None = None) -> None:
         raise DefectError("the last stage differs from the model")
 
 
-def _check_classes(model: MPBoostClassifier, X: Any, labels: Any, n_rows: int) -> None:
+def _check_classes(model: Any, X: Any, labels: Any, n_rows: int) -> None:
     shares, decisions, n_classes = model.predict_proba(X), model.decision_function(X), len(model.classes_)
     shapes = (n_rows,), (n_rows,) if n_classes == 2 else (n_rows, n_classes), (n_rows, n_classes)
     if (labels.shape, decisions.shape, shares.shape) != shapes:
@@ -242,8 +258,12 @@ def _check_classes(model: MPBoostClassifier, X: Any, labels: Any, n_rows: int) -
         raise DefectError(f"decisions {decisions}")
     if not (abs(shares.sum(axis=1) - 1) < 1e-12).all() or (shares < 0).any():
         raise DefectError(f"shares {shares}")
-    best = decisions.argmax(axis=1) if n_classes > 2 else (decisions > 0).astype(int)
-    if not (best == shares.argmax(axis=1)).all() or model.classes_[best].tolist() != labels.tolist():
+    is_second = decisions > 0 if isinstance(model, MPBoostClassifier) else decisions >= 0
+    best = decisions.argmax(axis=1) if n_classes > 2 else is_second.astype(int)
+    # A user's loss makes probabilities that need not agree with decisions; rounding makes equal ones of others.
+    has_own = hasattr(getattr(model, "loss", None), "inverse_link")
+    agree = has_own or (np.take_along_axis(shares, best[:, None], 1)[:, 0] >= shares.max(axis=1) - 1e-12).all()
+    if not agree or model.classes_[best].tolist() != labels.tolist():
         raise DefectError(f"labels {labels} for decisions {decisions} and shares {shares}")
     *_, last = model.staged_decision_function(X)
     if last.tobytes() != decisions.tobytes():
@@ -273,7 +293,7 @@ def _check_pickle(model: Any, case: Case) -> None:
         X = case.X
     elif hasattr(model, "feature_names_in_"):
         return
-    method = "decision_function" if isinstance(model, MPBoostClassifier) else "predict"
+    method = "decision_function" if is_classifier(model) else "predict"
     if getattr(again, method)(X).tobytes() != getattr(model, method)(X).tobytes():
         raise DefectError("a pickled model predicts something else")
 

@@ -44,6 +44,14 @@ def test_write_whole_keeps_a_link_and_the_mode_of_an_old_file(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+def test_write_whole_replaces_no_device_or_pipe(path):
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="not a regular file"):
+        write(path)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert os.listdir(path.parent) == ["file.txt"]
+
+
 def test_write_whole_replaces_nothing_unless_asked_to(path):
     path.write_text("old")
     with pytest.raises(FileExistsError, match=r"file\.txt already exists; force=True"):

@@ -12,8 +12,10 @@
 namespace mpboost::bindings {
 
 void bind_threads(nb::module_& module) {
-  nb::class_<Threads>(module, "Threads",
-                      "Threads that live as long as this object; not to be shared by concurrent calls.")
+  nb::class_<Threads>(
+      module, "Threads",
+      "Threads that live as long as this object; not to be shared by concurrent calls. Their number, `size`, "
+      "is lower than n_threads if the system refused to start more.")
       .def(nb::init<int>(), nb::arg("n_threads"))
       .def_prop_ro("size", &Threads::size);
 

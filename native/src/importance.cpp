@@ -69,6 +69,12 @@ void make_squarable(const Part<double>& all) {
   for (auto& unseen : all.unseen) unseen.label *= unit;
 }
 
+// What share of a node's rows goes left: the node's prediction is the mean of its sides by this share.
+struct Shares {
+  double left;
+  double mean(double of_left, double of_right) const { return left * of_left + (1 - left) * of_right; }
+};
+
 // Moves of means: of labels -1 and +1, or of numbers.
 template <class Label>
 class MeanMoves {
@@ -80,10 +86,11 @@ class MeanMoves {
     }
   }
 
-  void move(const Part<Label>& left, const Part<Label>& right, Credit& credit) const {
+  void move(const Part<Label>& left, const Part<Label>& right, const Shares* shares, Credit& credit) const {
     const auto [left_sum, left_weight] = sum(left);
     const auto [right_sum, right_weight] = sum(right);
-    const double mean = (left_sum + right_sum) / (left_weight + right_weight);
+    const double mean = shares ? shares->mean(left_sum / left_weight, right_sum / right_weight)
+                               : (left_sum + right_sum) / (left_weight + right_weight);
     move(left, mean, left_sum / left_weight, credit);
     move(right, mean, right_sum / right_weight, credit);
   }
@@ -122,12 +129,14 @@ class ShareMoves {
     for (auto& counts : counts_) counts.resize(std::size_t{last} + 1);
   }
 
-  void move(const Rows& left, const Rows& right, Credit& credit) {
+  void move(const Rows& left, const Rows& right, const Shares* shares, Credit& credit) {
     const double weights[] = {count(left, counts_[0]), count(right, counts_[1])};
     for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
       for (const auto& unseen : (side == 0 ? left : right).unseen) {
         const double counts[] = {counts_[0][unseen.label], counts_[1][unseen.label]};
-        const double gain = counts[side] / weights[side] - (counts[0] + counts[1]) / (weights[0] + weights[1]);
+        const double before = shares ? shares->mean(counts[0] / weights[0], counts[1] / weights[1])
+                                     : (counts[0] + counts[1]) / (weights[0] + weights[1]);
+        const double gain = counts[side] / weights[side] - before;
         credit.add(gain, std::abs(gain));
       }
     }
@@ -169,7 +178,12 @@ class Descent {
       const Part<Label> left{part.seen.first(n_seen), part.unseen.first(n_unseen)};
       const Part<Label> right{part.seen.subspan(n_seen), part.unseen.subspan(n_unseen)};
       if (left.seen.empty() || right.seen.empty()) continue;  // no split of these rows
-      moves.move(left, right, credits_[static_cast<std::size_t>(split.feature)]);
+      // Rows whose category the node never saw, or that lack a value where it saw none missing, go with the heavier
+      // side, which is the purer one more often than not: beside what the node's own rows have on average, any split
+      // would sharpen what unseen rows are told. So the node says what its sides say to the unseen rows on average.
+      const bool may_be_new = split.categories >= 0 || columns_.has_missing(split.feature);
+      const Shares shares{static_cast<double>(n_unseen) / static_cast<double>(part.unseen.size())};
+      moves.move(left, right, may_be_new ? &shares : nullptr, credits_[static_cast<std::size_t>(split.feature)]);
       open.emplace_back(split.right, right);
       open.emplace_back(split.left, left);
     }

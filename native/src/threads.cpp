@@ -6,8 +6,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,19 +15,21 @@ namespace mpboost {
 class Threads::Team {
  public:
   explicit Team(int n_workers) {
-    try {
-      for (int i = 0; i < n_workers; ++i) workers_.emplace_back([this] { serve(); });
-    } catch (const std::exception& error) {
-      const auto n_started = workers_.size();
-      close();
-      throw std::runtime_error("the system gave only " + std::to_string(n_started) + " more threads of the " +
-                               std::to_string(n_workers) + " asked for (" + error.what() + "); lower n_jobs");
-    }
+    bool may_start = true;
+    while (may_start && size() < n_workers) may_start = start_worker();
   }
 
-  ~Team() { close(); }
+  ~Team() {
+    {
+      const std::scoped_lock lock(mutex_);
+      closing_ = true;
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+  }
 
   int size() const { return static_cast<int>(workers_.size()); }
+  std::uint64_t n_shared() const { return round_; }
 
   void share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task) {
     {
@@ -51,6 +51,16 @@ class Threads::Team {
   }
 
  private:
+  // Start another thread; return false if the system refuses.
+  bool start_worker() {
+    try {
+      workers_.emplace_back([this] { serve(); });
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
   // Tasks often follow one another at once: look some times before going to sleep. Sharing a task with a thread that
   // still looks took 0.7 us, with one asleep 5 us or more.
   template <class Condition>
@@ -92,15 +102,6 @@ class Threads::Team {
     }
   }
 
-  void close() {
-    {
-      const std::scoped_lock lock(mutex_);
-      closing_ = true;
-    }
-    wake_.notify_all();
-    for (auto& worker : workers_) worker.join();
-  }
-
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void(std::int64_t)>* task_ = nullptr;
@@ -125,6 +126,8 @@ Threads::~Threads() {
 bool Threads::is_inherited() const { return ::getpid() != owner_; }
 
 int Threads::size() const { return team_ && !is_inherited() ? team_->size() + 1 : 1; }
+
+std::uint64_t Threads::n_shared() const { return team_ ? team_->n_shared() : 0; }
 
 void Threads::share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task) {
   team_->share(n_ranges, task);

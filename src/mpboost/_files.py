@@ -17,7 +17,8 @@ def write_whole(path: str | os.PathLike[str], *, force: bool = True) -> Iterator
     Parameters
     ----------
     path : str or path
-        Where the file goes. A link stays a link, and a replaced file passes on its mode.
+        Where the file goes. A link stays a link, and a replaced file passes on its mode. Folders, devices and
+        pipes raise an OSError.
     force : bool, default=True
         Whether to replace an existing file; if not, it raises a FileExistsError.
 
@@ -39,6 +40,8 @@ def write_whole(path: str | os.PathLike[str], *, force: bool = True) -> Iterator
     if not force and os.path.lexists(path):
         raise _make_error(path)
     place = Path(os.path.realpath(path))
+    if place.exists() and not (place.is_file() or place.is_dir()):
+        raise OSError(f"{os.fspath(path)} is not a regular file, which could be replaced.")
     temporary = place.with_name(f".mpboost-{secrets.token_hex(8)}.tmp")
     try:
         yield temporary

@@ -20,10 +20,21 @@ from benchmarks.common.results import FACTS, ResultTable, read_rows, show_table
 from benchmarks.contestants import CONTESTANTS, OURS
 from benchmarks.data.flips import flip
 from benchmarks.data.made_up import make_table
+from benchmarks.defaults import tolerances
 from benchmarks.quality import __main__ as quality
-from benchmarks.quality import calibration, categories, intervals, label_issues, label_noise, tasks, tuning
+from benchmarks.quality import (
+    calibration,
+    categories,
+    intervals,
+    label_issues,
+    label_noise,
+    noise_columns,
+    rare_classes,
+    tasks,
+    tuning,
+)
 from benchmarks.speed import __main__ as speed
-from benchmarks.speed import progress_bar, sparse
+from benchmarks.speed import metrics, progress_bar, sparse
 from benchmarks.speed.literal import fit_literal, update_features, weigh_observations
 from benchmarks.speed.sections import judge_linearity
 from tests.support.benchmarks import needs, run_benchmark
@@ -83,6 +94,15 @@ def test_categories_quick_compares_both_ways(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_noise_columns_quick_measures_credit_and_harm(tmp_path):
+    assert noise_columns.main(["--quick", "--only", "credit", "harm", "--output", str(tmp_path)]) == 0
+    credit = read_rows(tmp_path / "noise_columns_credit.csv")
+    assert [row["column"] for row in credit] == list(noise_columns.NOISE)
+    harm = read_rows(tmp_path / "noise_columns_harm.csv")
+    assert {row["contestant"] for row in harm} == {"MPBoost", "MPGradientBoosting"}
+
+
+@pytest.mark.slow
 @needs("adult.npz")
 def test_calibration_quick_has_a_row_for_each_set(tmp_path):
     assert calibration.main(["--quick", "--only", "adult", "--output", str(tmp_path)]) == 0
@@ -128,6 +148,30 @@ def test_label_issues_quick_has_a_line_for_each_set(tmp_path):
         assert (row["flipped"], row["rows"]) == ("5%", "600")
         assert float(row["AUC"]) > 0.8
         assert float(row["more"]) == pytest.approx(float(row["AUC"]) - float(row["AUC, folds"]), abs=2e-4)
+
+
+@pytest.mark.slow
+def test_rare_classes_quick_has_a_line_for_each_contestant(tmp_path):
+    pytest.importorskip("lightgbm")
+    assert rare_classes.main(["--quick", "--only", "made up", "--output", str(tmp_path)]) == 0
+    rows = read_rows(tmp_path / "rare_classes.csv")
+    assert len(rows) == 2 * (2 + 2 * len(rare_classes.SCORINGS))
+    assert all(float(row["AUC"]) > 0.8 for row in rows)
+
+
+@pytest.mark.slow
+def test_metrics_quick_compares_with_scikit_learn(tmp_path):
+    assert metrics.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert [row["metric"] for row in read_rows(tmp_path / "metrics.csv")] == list(metrics.NAMES)
+    assert len(read_rows(tmp_path / "scoring.csv")) == 2 * len(metrics.NAMES)
+
+
+@pytest.mark.slow
+@needs("spambase.npz")
+def test_tolerances_quick_compares_with_no_tolerance(tmp_path):
+    assert tolerances.main(["--quick", "--only", "spambase", "--output", str(tmp_path)]) == 0
+    rows = read_rows(tmp_path / "tolerances.csv")
+    assert [row["time"] for row in rows if row["tolerance"] == "0"] == ["1.00", "1.00"]
 
 
 def test_flip_changes_so_many_labels_and_no_others():

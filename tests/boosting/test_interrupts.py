@@ -173,6 +173,54 @@ def test_interrupt_of_a_continued_fit_can_be_continued():
     assert describe_model(model) == describe_model(MPBoostClassifier(**PARAMETERS).fit(X, y))
 
 
+class PressTwice(Callback):
+    """Interrupts at the third iteration, and again when the fit ends."""
+
+    def on_iteration_end(self, run):
+        if run.iteration == 3:
+            press_ctrl_c()
+
+    def on_fit_end(self, run):
+        press_ctrl_c()
+
+
+def test_second_interrupt_while_callbacks_end_keeps_the_model():
+    X, y = make_integers()
+    with pytest.warns(RuntimeWarning, match="interrupted after 3 iterations") as caught:
+        model = MPBoostClassifier(**PARAMETERS, callbacks=[PressTwice()]).fit(X, y)
+    assert len(caught) == 1
+    assert_whole(model, X)
+
+
+def test_second_interrupt_while_the_model_is_published_keeps_it(monkeypatch):
+    X, y = make_integers()
+    interrupt_in(monkeypatch, VoteCalibration, "__init__", call=1)
+    with pytest.warns(RuntimeWarning, match="interrupted after 3 iterations"):
+        model = MPBoostClassifier(**PARAMETERS, callbacks=[PressAt(3)]).fit(X, y)
+    assert_whole(model, X)
+
+
+def test_first_interrupt_while_the_model_is_published_keeps_it(monkeypatch):
+    X, y = make_integers()
+    interrupt_in(monkeypatch, VoteCalibration, "__init__", call=1)
+    with pytest.warns(RuntimeWarning, match="interrupted after 25 iterations"):
+        model = MPBoostClassifier(**PARAMETERS).fit(X, y)
+    assert model.stop_reason_ == "n_estimators reached"
+    assert_whole(model, X)
+
+
+def test_interrupt_before_a_continued_fit_goes_on_keeps_the_model():
+    class PressFirst(Callback):
+        def on_fit_begin(self, run):
+            press_ctrl_c()
+
+    X, y = make_integers()
+    model = MPBoostClassifier(**{**PARAMETERS, "n_estimators": 5}).fit(X, y)
+    with pytest.warns(RuntimeWarning, match="interrupted after 5 iterations"):
+        model.set_params(n_estimators=25, callbacks=[PressFirst()]).fit(X, y)
+    assert_whole(model, X)
+
+
 # What is not kept
 
 
@@ -186,16 +234,6 @@ def test_interrupt_before_anything_is_learned_leaves_the_model_alone(monkeypatch
     model = MPBoostClassifier(**{**SMALL, "n_estimators": 3}).fit(X, y)
     memory = Memory(model, X)
     interrupt_in(monkeypatch, owner, method, call=1)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X[:100], y[:100])
-    memory.assert_unchanged(model)
-
-
-def test_interrupt_while_the_model_is_published_leaves_the_old_one(monkeypatch):
-    X, y = make_integers()
-    model = MPBoostClassifier(**{**SMALL, "n_estimators": 3}).fit(X, y)
-    memory = Memory(model, X)
-    interrupt_in(monkeypatch, VoteCalibration, "__init__", call=1)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:100], y[:100])
     memory.assert_unchanged(model)
@@ -259,6 +297,17 @@ def test_handler_that_raises_nothing_is_called_and_the_fit_goes_on(monkeypatch):
     assert signal.signal(signal.SIGINT, signal.default_int_handler) is note
     assert model.n_iter_ == 25
     assert calls == [signal.SIGINT] * 3  # both of one held section count once
+
+
+def test_handler_that_raises_nothing_is_called_for_an_interrupt_of_the_publishing(monkeypatch):
+    X, y = make_integers()
+    calls = []
+    signal.signal(signal.SIGINT, lambda signum, frame: calls.append(signum))
+    interrupt_in(monkeypatch, VoteCalibration, "__init__", call=1)
+    model = MPBoostClassifier(**SMALL, stopping=None).fit(X, y)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert model.stop_reason_ == "n_estimators reached"
+    assert calls == [signal.SIGINT]
 
 
 def test_handler_that_ignores_is_left_alone():

@@ -1,5 +1,6 @@
 """The progress bar: what it shows, where, and that it is closed however a fit ends."""
 
+import re
 import sys
 import types
 
@@ -8,7 +9,7 @@ import pytest
 import rich.console
 import rich.progress
 
-from mpboost import Callback, ProgressBar
+from mpboost import Callback, MPGradientBoostingClassifier, ProgressBar
 from tests.support.helpers import FailAt, Sleep, StopAt, make_model
 
 
@@ -160,3 +161,17 @@ def test_fit_without_a_bar_does_not_need_rich(cancer, monkeypatch):
     monkeypatch.setitem(sys.modules, "rich", None)
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     assert make_model(None).fit(*cancer).n_iter_ == 10
+
+
+def test_progress_bar_of_a_gradient_model_shows_the_loss_that_it_stops_by(cancer, capsys):
+    model = MPGradientBoostingClassifier(n_estimators=150, verbose=1, random_state=0).fit(*cancer)
+    line = capsys.readouterr().out.strip().splitlines()[-1]
+    score, loss, best = re.search(r"out-of-patch (\S+), loss (\S+), best (\S+)", line).groups()
+    assert float(score) == pytest.approx(model.oop_scores_[-1], abs=1e-4)
+    assert float(loss) == pytest.approx(model.oop_losses_[-1], abs=1e-4)
+    assert float(best) == pytest.approx(model.oop_losses_[model.best_iteration_ - 1], abs=1e-4)
+
+
+def test_progress_bar_names_the_metric(cancer, capsys):
+    model = make_model(None, verbose=1, scoring="roc_auc").fit(*cancer)
+    assert f"out-of-patch roc_auc {model.oop_scores_[-1]:.3f}" in capsys.readouterr().out

@@ -140,10 +140,10 @@ def test_trial_works_with_weights_validation_data_and_other_learners():
 def test_trial_that_is_out_of_time_changes_nothing(monkeypatch):
     X, y = make_hard()
 
-    def boost(run, limits, threads):
+    def boost(run, limits, *args):
         run.n_estimators = 3
         assert len(limits) == 1
-        return original(run, limits, threads)
+        return original(run, limits, *args)
 
     original = loop.boost
     monkeypatch.setattr(loop, "boost", boost)  # which a trial calls anew

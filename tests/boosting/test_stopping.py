@@ -289,3 +289,9 @@ def test_stopping_cuts_a_longer_run_to_the_same_model(cancer, n_iter_no_change):
     np.testing.assert_array_equal(stopped.feature_probabilities_, full.feature_probabilities_)
     np.testing.assert_array_equal(stopped.feature_importances_, full.feature_importances_)
     np.testing.assert_array_equal(stopped.observation_probabilities_, full.observation_probabilities_)
+
+
+@pytest.mark.parametrize("score", [-1.7e308, -math.inf], ids=["lowest", "infinite"])
+def test_patience_stopping_bears_scores_whose_sum_overflows(score):
+    rule = PatienceStopping(10, window=4, burn_in=0)
+    assert follow(rule, [score] * 5 + [0.5] * 20) == (19, 9)

@@ -8,11 +8,12 @@ import pytest
 
 import mpboost
 from mpboost.cli import main
+from tests.support.helpers import PATIENCE
 
 
 def run_module(*arguments):
     command = [sys.executable, "-m", "mpboost", *arguments]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=PATIENCE, check=False)
 
 
 @pytest.mark.slow

@@ -99,6 +99,10 @@ def test_fit_counts_rows_without_a_target(run, folder):
         (("fit", "customers.csv", "-t", "churned", "--set", "max_depth"), "KEY=VALUE"),
         (("fit", "customers.csv", "-t", "churned", "--set", "max_depth=-1"), "'max_depth' parameter"),
         (("fit", "customers.csv", "-t", "churned", "--set", "callbacks=[]"), "no parameter 'callbacks'"),
+        (("fit", "customers.csv", "-t", "churned", "--set", f"n_estimators={'-' * 3000}1"), "nested too deeply"),
+        (("fit", "customers.csv", "-t", "churned", "--set", f"n_estimators={'-' * 100_000}1"), "nested too deeply"),
+        (("fit", "customers.csv", "-t", "churned", "--set", "n_estimators={{}}"), "'n_estimators' parameter"),
+        (("tune", "customers.csv", "-t", "churned", "--grid", f"max_depth={'-' * 3000}1"), "nested too deeply"),
         (("fit", "customers.csv", "-t", "spend", "--preset", "paper"), "paper is for classification only"),
         (("tune", "customers.csv", "-t", "churned", "--grid", "max_dept=3"), "did you mean 'max_depth'?"),
         (("predict", "model.mpb", "customers.csv", "-o", "-", "--json"), "cannot go to standard output"),
@@ -135,12 +139,42 @@ def test_nothing_is_overwritten_without_force(run, folder, command):
     assert f"{path.name} exists already: use --force" in get_message(run(*command, code=1))
     assert path.read_text() == "precious"
 
+    path.unlink()
+    path.symlink_to(folder / "precious")
+    assert f"{path.name} exists already: use --force" in get_message(run(*command, code=1))
+    assert not (folder / "precious").exists()
+
+
+def test_link_into_a_folder_that_does_not_exist_is_told_before_the_training(run, folder):
+    (folder / "model.mpb").symlink_to(folder / "nowhere" / "model.mpb")
+    words = get_message(run("fit", "customers.csv", "-t", "churned", "--force", code=1))
+    assert "Folder not found" in words
+
+
+def test_table_that_came_meanwhile_is_not_overwritten(folder):
+    path = folder / "out.csv"
+    path.write_text("precious")
+    with pytest.raises(FileExistsError, match="already exists"):
+        write_table(pa.table({"a": [1, 2]}), path, force=False)
+    assert path.read_text() == "precious"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_table_whose_writing_is_interrupted_is_not_there(monkeypatch, folder, suffix):
+    def interrupt(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mpboost._files.os.fsync", interrupt)  # the table is written, but may not be on the disk
+    with pytest.raises(KeyboardInterrupt):
+        write_table(pa.table({"a": [1, 2]}), folder / f"out{suffix}", force=False)
+    assert [each.name for each in folder.iterdir()] == ["customers.csv"]
+
 
 def test_write_that_fails_leaves_the_old_file_and_nothing_else(folder):
     path = folder / "out.csv"
     path.write_text("precious")
     with pytest.raises(pa.ArrowInvalid):
-        write_table(pa.table({"a": [[1, 2]]}), path)  # lists have no place in CSV
+        write_table(pa.table({"a": [[1, 2]]}), path, force=True)  # lists have no place in CSV
     assert path.read_text() == "precious"
     assert {each.name for each in folder.iterdir()} == {"customers.csv", "out.csv"}
 

@@ -6,8 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from mpboost import PAPER, load_model
+from mpboost import PAPER, load_model, save_model
+from mpboost.cli import training
+from mpboost.tasks.two_classes import BinaryTask
 from tests.support.customers import WRITERS, make_customers
+from tests.support.interrupts import interrupt_in, press_ctrl_c
 
 SMALL = ("--set", "n_estimators=20", "--set", "n_jobs=1")
 
@@ -148,3 +151,25 @@ def test_kinds_of_files_give_the_same_model(fit, folder):
         write(make_customers(), folder / name)
         scores[name] = fit(name)["oop_score"]
     assert len(set(scores.values())) == 1
+
+
+@pytest.mark.usefixtures("python_handler")
+@pytest.mark.filterwarnings("default:The fit was interrupted")
+def test_second_interrupt_does_not_prevent_the_saving(monkeypatch, run, folder):
+    def save(model, path):
+        press_ctrl_c()
+        save_model(model, path)
+        press_ctrl_c()
+
+    interrupt_in(monkeypatch, BinaryTask, "update")
+    monkeypatch.setattr(training, "save_model", save)
+    result = run("fit", "customers.csv", "--target", "churned", *SMALL)
+    assert "interrupted after 5 iterations" in result.stderr
+    assert load_model(folder / "model.mpb").n_iter_ == 5
+
+
+@pytest.mark.usefixtures("python_handler")
+def test_interrupt_before_the_first_iteration_leaves_no_file(monkeypatch, run, folder):
+    interrupt_in(monkeypatch, BinaryTask, "pose", call=1)
+    run("fit", "customers.csv", "--target", "churned", *SMALL, code=130)
+    assert not (folder / "model.mpb").exists()

@@ -171,7 +171,34 @@ def test_check_table_warns_of_words_for_numbers(seen, given):
     np.testing.assert_array_equal(table.to_array(), [[NAN], [NAN]])
 
 
-def test_check_table_is_silent_where_categories_are_new_or_missing():
-    model = fit(pd.DataFrame({"c": pd.Categorical(["a", "b"])}), y=[0, 1])
-    for given in (["new", "other"], [None, None]):
-        np.testing.assert_array_equal(check_table(model, pd.DataFrame({"c": given})).to_array(), [[NAN], [NAN]])
+@pytest.mark.parametrize("kind", KINDS)
+def test_check_table_warns_where_all_categories_are_new(kind):
+    model = fit(make_category_frames(TRAIN)[kind], y=[0, 1, 0, 1, 0])
+    with pytest.warns(UserWarning, match="'c' has no category that occurred in training"):
+        table = check_table(model, make_category_frames(["new", None, "other"])[kind])
+    np.testing.assert_array_equal(table.to_array()[:, 0], [NAN, NAN, NAN])
+
+
+def test_check_table_warns_of_new_categories_by_the_number_of_a_feature_without_a_name():
+    model = fit(np.array([[0.0, 5], [0, 6]]), y=[0, 1], categorical_features=[1])
+    with pytest.warns(UserWarning, match="Feature 1 has no category"):
+        check_table(model, np.array([[0.0, 7]]))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["a", "new"], [None, None], pd.Categorical(["a", "a"], categories=["new", "a"])],
+    ids=["some", "none", "unused"],
+)
+def test_check_table_is_silent_where_some_categories_are_known_or_all_are_missing(given):
+    check_table(fit(pd.DataFrame({"c": pd.Categorical(["a", "b"])}), y=[0, 1]), pd.DataFrame({"c": given}))
+
+
+def test_check_table_is_silent_about_new_categories_where_rare_ones_share_a_code():
+    model = fit(pd.DataFrame({"c": ["a", "a", "b", "b", "rare"]}), y=[0, 1, 0, 1, 0], max_bins=3)
+    np.testing.assert_array_equal(check_table(model, pd.DataFrame({"c": ["rare"]})).to_array(), [[2]])
+
+
+def test_check_table_is_silent_where_training_had_no_category():
+    model = fit(pd.DataFrame({"c": pd.Categorical([None, None], categories=["a"])}), y=[0, 1])
+    check_table(model, pd.DataFrame({"c": pd.Categorical(["a", "b"])}))

@@ -96,6 +96,11 @@ def test_check_training_data_refuses_missing_labels(y):
         check(np.eye(2), y=y)
 
 
+def test_list_classes_refuses_numbers_too_large_for_integers_without_a_warning():
+    with pytest.raises(ValueError, match="continuous"):
+        list_classes(np.array([1.7e308, -1.7e308]))
+
+
 BAD_LABELS = {
     "signalling-nan": ([decimal.Decimal("sNaN"), 1], ValueError, "not a number"),
     "two-columns": (pd.DataFrame({"a": [0, 1], "b": [0, 1]}), ValueError, "1d"),

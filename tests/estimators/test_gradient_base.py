@@ -66,6 +66,12 @@ def test_number_of_models_follows_from_the_size_of_the_table(n_rows, n_columns, 
     assert count_models(SimpleNamespace(examples=SimpleNamespace(table=table), classes=classes)) == n_models
 
 
+@pytest.mark.parametrize("n_models", [401, 10**30])
+def test_more_models_than_rows_are_refused(n_models):
+    with pytest.raises(ValueError, match="more than the number of rows, 400"):
+        fit(n_models=n_models, oop_size=0)
+
+
 def test_without_refit_and_reserved_rows_trees_judge_what_they_never_saw():
     X, y = make_data()
     watcher = Watcher()
@@ -176,7 +182,7 @@ def test_out_of_patch_score_is_near_that_on_new_rows(estimator, leaf_refit):
         ({"oop_size": "all"}, "'oop_size' parameter"),
         ({"n_models": 0}, "'n_models' parameter"),
         ({"n_models": "all"}, "'n_models' parameter"),
-        ({"n_models": 401}, "401 model"),
+        ({"n_models": 401}, "more than the number of rows"),
         ({"max_leaf_nodes": 1}, "'max_leaf_nodes' parameter"),
         ({"max_leaf_nodes": 65_536}, "'max_leaf_nodes' parameter"),
         ({"l2_regularization": -1.0}, "'l2_regularization' parameter"),

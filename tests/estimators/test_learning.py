@@ -7,7 +7,13 @@ from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, RandomForest
 from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeClassifier
 
-from mpboost import PAPER, MPBoostClassifier, MPBoostRegressor
+from mpboost import (
+    PAPER,
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+)
 from tests.support.oracle import WEIGHTINGS
 from tests.support.real_data import load_data
 
@@ -118,6 +124,41 @@ def test_categories_are_no_worse_than_their_codes_on_adult():
         accuracies.append(np.mean([model.score(X_test, y_test) for model in models]))
     codes, categories = accuracies
     assert categories > codes - 0.001
+
+
+def make_noisy_numbers(n_rows, n_classes, seed=0):
+    """Draw four numbers and labels that follow them at times."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    strengths = np.stack([X[:, 0] + X[:, 1] * X[:, 2], *X[:, 1:n_classes].T], axis=1)
+    return X, (strengths + rng.gumbel(size=strengths.shape)).argmax(axis=1), rng
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_values", [200, 1000])
+def test_random_categories_get_hardly_any_probability(n_values, n_classes):
+    X, y, rng = make_noisy_numbers(3000, n_classes)
+    X = np.column_stack([X, rng.integers(n_values, size=len(X))])
+    model = MPBoostClassifier(categorical_features=[4], random_state=0).fit(X, y)
+    assert model.feature_probabilities_[4] < 0.02
+
+
+@pytest.mark.parametrize("n_values", [30, 200, 1000])
+def test_random_categories_cost_gradient_boosting_hardly_anything(n_values):
+    X, y, rng = make_noisy_numbers(12000, 2)
+    noisy = np.column_stack([X, rng.integers(n_values, size=len(X))])
+    train, test = np.split(np.arange(len(X)), [2000])
+    without = MPGradientBoostingClassifier(random_state=0).fit(X[train], y[train])
+    model = MPGradientBoostingClassifier(categorical_features=[4], random_state=0).fit(noisy[train], y[train])
+    assert model.score(noisy[test], y[test]) > without.score(X[test], y[test]) - 0.01
+
+
+def test_categories_of_many_values_are_learned_by_gradient_boosting():
+    rng = np.random.default_rng(0)
+    X = rng.integers(200, size=(12000, 1)).astype(float)
+    y = rng.normal(size=200)[X[:, 0].astype(int)] + rng.normal(size=len(X))
+    model = MPGradientBoostingRegressor(categorical_features=[0], random_state=0).fit(X[:4000], y[:4000])
+    assert model.score(X[4000:], y[4000:]) > 0.4  # of 0.5 that can be reached
 
 
 # Where there is a margin: benchmarks.quality.calibration has all sets.

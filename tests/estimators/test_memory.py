@@ -1,11 +1,16 @@
 """Memory: a fit needs a fraction of its data, plus a few numbers per row."""
 
+import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from mpboost import MPBoostClassifier, MPGradientBoostingClassifier
+from mpboost.estimators import memory
 
 pytestmark = [
     pytest.mark.slow,
@@ -111,3 +116,60 @@ def test_predict_memory_is_bounded():
         measure(lambda: model.predict(X))
     """)
     assert extra <= 0.1 * DATA_BYTES + 60 * N_ROWS
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameters", "needed"),
+    [
+        (MPBoostClassifier, {}, "5.6"),
+        (MPGradientBoostingClassifier, {"n_models": 1}, "15.1"),
+        (MPGradientBoostingClassifier, {"n_models": 3}, "25.1"),
+    ],
+)
+def test_fit_tells_at_once_that_memory_does_not_suffice(monkeypatch, estimator, parameters, needed):
+    monkeypatch.setattr(memory, "measure_available_memory", lambda: 5 << 30)
+    y = np.arange(30_000) % 10_000
+    with pytest.raises(MemoryError, match=rf"30000 rows of 10000 classes need about {needed} GiB .* only 5\.0 GiB"):
+        estimator(**parameters).fit(y[:, None] / 3, y)
+
+
+def test_fit_where_the_system_does_not_tell_its_memory(monkeypatch):
+    monkeypatch.setattr(memory, "measure_available_memory", lambda: None)
+    y = np.arange(90) % 3
+    assert MPBoostClassifier(n_estimators=3).fit(y[:, None] / 3, y).n_iter_ == 3
+
+
+def test_available_memory_is_less_than_all():
+    pages, page = (os.sysconf(name) for name in ("SC_PHYS_PAGES", "SC_PAGE_SIZE"))
+    assert 1 << 20 < memory.measure_available_memory() <= pages * page
+
+
+def test_available_memory_is_all_where_there_is_no_meminfo(monkeypatch):
+    monkeypatch.setattr(memory, "Path", lambda name: Path("/nowhere"))
+    assert memory.measure_available_memory() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+MANY_CLASSES = """
+    y = np.arange(10_000) % 1000
+    X = y[:, None] / 3
+    {model}.fit(X[:200], y[:200] % 3)
+    measure(lambda: {model}.fit(X, y))
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "needed"),
+    [
+        ("MPBoostClassifier(n_estimators=3, max_samples=100)", memory.BYTES_OF_VOTES),
+        (
+            "MPGradientBoostingClassifier(n_estimators=3, n_models=1)",
+            memory.BYTES_OF_GRADIENTS + memory.BYTES_OF_MODEL,
+        ),
+        (
+            "MPGradientBoostingClassifier(n_estimators=3, n_models=3)",
+            memory.BYTES_OF_GRADIENTS + 3 * memory.BYTES_OF_MODEL,
+        ),
+    ],
+)
+def test_memory_of_many_classes_is_what_errors_tell(model, needed):
+    assert measure_extra_bytes(MANY_CLASSES.format(model=model)) / 10**7 == pytest.approx(needed, rel=0.2)

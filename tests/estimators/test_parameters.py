@@ -138,7 +138,7 @@ BAD_PARAMETERS = [
     ("n_iter_no_change", 0, None),
     ("n_iter_no_change", 5.0, None),
     ("n_iter_no_change", None, None),
-    ("scoring", "accuraccy", None),
+    ("scoring", "roc_aucc", None),
     ("scoring", 3, None),
     ("scoring", ["accuracy"], None),
     ("time_limit", 0, None),

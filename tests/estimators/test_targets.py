@@ -50,10 +50,16 @@ def test_fit_takes_numbers_of_any_kind(convert):
         (Y + 0j, ValueError, "[Cc]omplex"),
         (np.where(np.arange(300) == 3, 1.1e100, Y), ValueError, r"larger than 1e\+100.*divide"),
         (np.where(np.arange(300) == 3, -1e300, Y), ValueError, r"larger than 1e\+100.*divide"),
+        (np.full(300, 1.7e308), ValueError, r"larger than 1e\+100.*divide"),
+        (np.resize([1.7e308, -1.7e308], 300), ValueError, r"larger than 1e\+100.*divide"),
+        (np.full(300, np.finfo(np.longdouble).max), ValueError, r"larger than 1e\+100.*divide|infinity"),
         ([decimal.Decimal("sNaN")] * 300, ValueError, "not a number"),
         (None, ValueError, "requires y"),
     ],
-    ids=["words", "nan", "inf", "two-columns", "shorter", "complex", "huge", "huge-negative", "signalling", "none"],
+    ids=[
+        *("words", "nan", "inf", "two-columns", "shorter", "complex", "huge", "huge-negative", "huge-sum"),
+        *("huge-spread", "long-double", "signalling", "none"),
+    ],
 )
 def test_fit_refuses_targets(y, error, word):
     model = make()

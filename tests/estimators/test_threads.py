@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+import mpboost
 from mpboost import Callback, MPBoostClassifier
-from tests.support.helpers import FailAt, describe_model, run_script
+from tests.support.helpers import PATIENCE, FailAt, describe_model, run_script, run_short_of_threads
 
 # So many rows that every kernel has work for several threads.
 N_ROWS = 120_000
@@ -155,7 +157,7 @@ def count_threads():
     return len(os.listdir("/proc/self/task"))
 
 
-def count_threads_down_to(expected, patience=10.0):
+def count_threads_down_to(expected, patience=PATIENCE):
     """Count threads until there are as few as expected: the system lists one that ended for a moment longer."""
     deadline = time.monotonic() + patience
     while count_threads() > expected and time.monotonic() < deadline:
@@ -180,6 +182,31 @@ def test_fit_that_fails_leaves_no_threads_behind(rows):
     assert count_threads_down_to(before) == before
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
+@pytest.mark.parametrize("name", [name for name in mpboost.__all__ if name.startswith("MP")])
+def test_fit_and_predict_warn_of_threads_that_cannot_start_and_go_on(name):
+    output = run_short_of_threads(f"""
+import warnings
+import joblib, numpy as np
+X = np.arange(360_000.0).reshape(-1, 6) * 7919 % 1009
+y = np.where(X[:, 0] > X[:, 1], 1.0, -1.0)
+def learn(n_jobs):
+    with warnings.catch_warnings(record=True) as caught:
+        model = mpboost.{name}(n_estimators=5, max_samples=300, random_state=0, n_jobs=n_jobs).fit(X, y)
+        outputs = model.predict(X)
+    for warning in caught:
+        print(warning.category.__name__, warning.message)
+    return joblib.hash(outputs)
+print(learn(1) == learn(4))
+""")
+    warning = "RuntimeWarning n_jobs=4 asks for 4 threads, but the system started only 2"
+    fit, predict, same = output.splitlines()
+    assert fit.startswith(warning)
+    assert predict.startswith(warning)  # two threads again: that of the fit has ended
+    assert same == "True"
+
+
 # Forks
 
 
@@ -198,9 +225,9 @@ def test_fork_after_a_threaded_fit_can_fit_and_predict(rows, alone):
     child = fork.Process(target=fit_and_predict_in_child, args=(model, X, y, theirs))
     child.start()
     try:
-        assert ours.poll(60), "the forked child hangs"
+        assert ours.poll(PATIENCE), "the forked child hangs"
         learned, decisions = ours.recv()
-        child.join(60)
+        child.join(PATIENCE)
     finally:
         child.kill()
     assert child.exitcode == 0
@@ -225,7 +252,7 @@ def test_fork_inside_a_threaded_fit_can_fit_and_predict(rows, alone):
 
     MPBoostClassifier(**PARAMETERS, n_jobs=2, callbacks=[Forker()]).fit(X, y)
     try:
-        assert ours.poll(60), "the forked child hangs"
+        assert ours.poll(PATIENCE), "the forked child hangs"
         learned, _ = ours.recv()
     finally:
         children[0].kill()
@@ -271,7 +298,7 @@ def test_a_forked_child_goes_on_with_inherited_threads(rows, alone):
 
     child = context.Process(target=go_on)
     child.start()
-    child.join(60)
+    child.join(PATIENCE)
     hangs = child.is_alive()
     if hangs:
         child.kill()

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 
 from fuzz import inputs
 from mpboost import MPBoostClassifier, MPBoostRegressor
@@ -31,12 +32,18 @@ def test_generated_input_is_of_all_kinds():
 
 
 def test_generated_targets_are_of_all_kinds():
-    cases = [inputs.make_case(case) for case in range(100)]
-    assert {case.estimator for case in cases} == {MPBoostClassifier, MPBoostRegressor}
-    labels = [case.y for case in cases if case.estimator is MPBoostClassifier and isinstance(case.y, np.ndarray)]
+    cases = [inputs.make_case(case) for case in range(200)]
+    assert {case.estimator for case in cases} == set(inputs.PARAMETERS)
+    labels = [case.y for case in cases if is_classifier(case.estimator()) and isinstance(case.y, np.ndarray)]
     n_classes = [len(np.unique(y)) for y in labels if y.dtype.kind in "biuf"]
     assert n_classes.count(2) >= 10
     assert sum(count > 2 for count in n_classes) >= 10
+
+
+def test_generated_losses_are_of_all_kinds():
+    cases = [inputs.make_case(case) for case in range(1500)]
+    losses = [case.params["loss"] for case in cases if "loss" in case.params]
+    assert {type(loss).__name__ for loss in losses} >= {"str", "SquaredLoss", "FullLoss", "OddLoss"}
 
 
 def test_case_is_the_same_every_time():
@@ -74,7 +81,7 @@ DEFECTS = {
     "exception-in-fit": ("fit", raise_key_error, "KeyError"),
     "exception-in-predict": ("predict", raise_key_error, "KeyError"),
     "warning": ("fit", warn, "RuntimeWarning"),
-    "distribution": ("fit", publish_no_distribution, "feature_probabilities_ sums to 2"),
+    "distribution": ("fit", publish_no_distribution, "feature_probabilities_ sums to"),
     "labels": ("predict", lambda model, labels: np.full(len(labels), "?"), "labels"),
     "shape": ("decision_function", lambda model, decisions: decisions[:-1], "shapes"),
     "not-finite": ("decision_function", lambda model, decisions: decisions * np.nan, "decisions"),
@@ -87,7 +94,7 @@ DEFECTS = {
 }
 NUMBER_DEFECTS = {
     "exception-in-fit": ("fit", raise_key_error, "KeyError"),
-    "distribution": ("fit", publish_no_distribution, "feature_probabilities_ sums to 2"),
+    "distribution": ("fit", publish_no_distribution, "feature_probabilities_ sums to"),
     "shape": ("predict", lambda model, numbers: numbers[:-1], "predictions"),
     "not-finite": ("predict", lambda model, numbers: numbers * np.nan, "predictions"),
     "stages": ("predict", lambda model, numbers: numbers + 1, "last stage"),

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import get_scorer
 
-from mpboost import (
-    MPBoostClassifier,
-    ScoreCurvesDisplay,
-)
+from mpboost import MPBoostClassifier, MPGradientBoostingClassifier, ScoreCurvesDisplay
 from tests.support.pictures import draw, each_task, fit, read_boxes
 
 
@@ -96,3 +95,24 @@ def test_curves_are_told_apart_without_colour():
     lines = ScoreCurvesDisplay({name: [0.0, 1.0] for name in names}).plot().lines_.values()
     assert len({(line.get_linestyle(), line.get_color()) for line in lines}) == 6
     assert len({line.get_linestyle() for line in list(lines)[:4]}) == 4
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "log_loss", "balanced_accuracy"])
+@pytest.mark.parametrize("cls", [MPBoostClassifier, MPGradientBoostingClassifier])
+def test_curves_on_data_have_the_metric_of_the_model(cls, scoring):
+    X, y = load_breast_cancer(return_X_y=True)
+    y = np.array(["bad", "good"])[y]
+    model = cls(n_estimators=12, scoring=scoring, random_state=0).fit(X[:400], y[:400])
+    display = ScoreCurvesDisplay.from_estimator(model, X[400:], y[400:])
+    scorer = get_scorer({"log_loss": "neg_log_loss"}.get(scoring, scoring))
+    assert display.lines_["test"].get_ydata()[-1] == pytest.approx(scorer(model, X[400:], y[400:]), rel=1e-9)
+    assert display.score_name == model.score_name_.replace("_", " ")
+
+
+def test_curves_on_data_refuse_labels_and_metrics_that_the_model_does_not_know():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = MPBoostClassifier(n_estimators=5, scoring="roc_auc", random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="labels that the model does not know: 7"):
+        ScoreCurvesDisplay.from_estimator(model, X, np.where(y == 1, 7, 0))
+    with pytest.raises(ValueError, match="set it to what the fit had"):
+        ScoreCurvesDisplay.from_estimator(model.set_params(scoring=None), X, y)

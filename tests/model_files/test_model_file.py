@@ -190,6 +190,7 @@ CHANGES = [
     (set_value("parameters.extra", 1), "extra is unknown"),
     (set_array("extra", [1]), "extra is unknown"),
     (set_value("parameters.max_bins", 256), "max_bins"),
+    (set_value("parameters.n_jobs", 0), "n_jobs"),
     (set_value("parameters.max_bins", {"float": "inf"}), "max_bins"),
     (set_value("parameters.weighting", ["logistic"]), "weighting"),
     (set_value("parameters.weighting", {"list": 1}), "missing"),
@@ -294,6 +295,13 @@ def test_load_refuses(saved, path, change, message):
     assert load_changed(saved, path, lambda header, arrays: None).n_iter_ == 25
     with pytest.raises(ModelFileError, match=message):
         load_changed(saved, path, change)
+
+
+def test_load_and_save_of_numbers_near_the_limit_warn_of_nothing(saved, path):
+    largest = np.finfo(np.float64).max
+    loaded = load_changed(saved, path, set_entry("history.effective_features", 0, largest))
+    save_model(loaded, path)
+    assert load_model(path).history_.effective_features[0] == largest
 
 
 def test_load_gives_a_parameter_that_is_newer_than_the_file_its_default(saved, path):

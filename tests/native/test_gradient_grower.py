@@ -267,6 +267,18 @@ def test_gradient_grower_finds_a_planted_set_of_categories():
         np.testing.assert_array_equal(read_sets(grown.tree)[0, :30], ~planted)
 
 
+@pytest.mark.parametrize("n_codes", [30, 100, 250])
+def test_gradient_grower_seldom_splits_by_categories_of_noise(n_codes):
+    n_splits = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        codes = rng.integers(n_codes, size=(1, 2000), dtype=np.uint8)
+        weights = rng.exponential(size=2000)
+        noise = Problem(codes, weights * rng.normal(size=2000), weights, is_categorical=np.array([True]))
+        n_splits.append(len(read_splits(noise.grow().tree)))
+    assert np.mean(n_splits) < 3  # of 30; all of them, if nothing is taken off
+
+
 def test_gradient_grower_takes_rows_and_features_more_than_once():
     problem = make_problem(exact=True)
     rng = np.random.default_rng(0)

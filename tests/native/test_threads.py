@@ -1,11 +1,13 @@
 """Threads of our own, and the choice of kernels."""
 
-import subprocess
+import re
 import sys
 
 import pytest
 
 from mpboost import _native
+from tests.support.helpers import run_short_of_threads
+from tests.support.real_data import PROJECT
 
 
 @pytest.mark.parametrize(("asked", "size"), [(-3, 1), (0, 1), (1, 1), (2, 2), (5, 5)])
@@ -13,25 +15,19 @@ def test_threads_number_at_least_one(asked, size):
     assert _native.Threads(asked).size == size
 
 
-EXHAUSTION = """
-import resource
-from mpboost import _native
-room = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (1 << 28)
-resource.setrlimit(resource.RLIMIT_AS, (room, room))
-try:
-    _native.Threads(5000)
-except Exception as error:
-    print("raised", type(error).__name__)
-"""
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit on memory")
-def test_threads_that_cannot_start_raise_an_error():
-    # In a process of its own: the room for stacks is taken away, and a failure may hang or abort.
-    result = subprocess.run([sys.executable, "-c", EXHAUSTION], capture_output=True, text=True, timeout=10, check=False)
-    assert result.returncode == 0
-    assert result.stdout.startswith("raised")
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
+def test_threads_that_cannot_start_are_done_without():
+    # Again and again: a thread that was left behind would keep its room.
+    assert run_short_of_threads("print({mpboost._native.Threads(5).size for _ in range(100)})") == "{2}\n"
+
+
+def test_thread_stress_calls_every_function_that_has_threads():
+    headers = "".join(path.read_text() for path in (PROJECT / "native/include/mpboost").glob("*.hpp"))
+    cases = "".join(path.read_text() for path in (PROJECT / "tests/native/thread_stress").glob("*.cpp"))
+    functions = set(re.findall(r"(\w+)\([^()]*Threads[&*] threads\b", headers))
+    assert {"race", "sum_leaves", "add_class_votes", "grow"} <= functions
+    assert {name for name in functions if not re.search(rf"\b{name}\b", cases)} == {"for_trees"}  # a private one
 
 
 def test_kernels_can_be_chosen_by_name():

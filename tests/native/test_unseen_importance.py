@@ -321,3 +321,22 @@ def test_unseen_importances_reject_a_tree_of_more_columns():
 def test_unseen_importances_reject_labels_of_another_type(dtype):
     with pytest.raises(TypeError):
         measure(make_stump(0, 2), **(GOOD | {"labels": np.ones(10, dtype=dtype)}))
+
+
+@all_kinds
+@pytest.mark.parametrize("kind", ["categories", "missing"])
+def test_unseen_importances_of_noise_cancel_out(draw, make_grower, kind):
+    # Labels are skewed, so that a side that is heavier is often purer, too: rows that go with it as their category, or
+    # their missing value, was not among the rows of the minipatch must not be to its credit.
+    rng = np.random.default_rng(1)
+    credits = []
+    for _ in range(300):
+        labels = draw(rng, rng.integers(200, 400, size=400))
+        codes = rng.integers(200, size=(1, 400), dtype=np.uint8)
+        if kind == "missing":
+            codes[:, 40:][rng.random((1, 360)) < 0.5] = MISSING
+        rows, unseen, features = np.arange(40), np.arange(40, 400), np.zeros(1, dtype=np.int64)
+        is_categorical = np.array([kind == "categories"])
+        tree = make_grower().grow(as_columns(codes), rows, features, labels, None, is_categorical).tree
+        credits.append(measure(tree, codes, labels, rows, features, unseen)[0])
+    assert abs(np.mean(credits)) < 4 * np.std(credits) / np.sqrt(len(credits))

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from mpboost import MPBoostClassifier
-from mpboost.outputs.calibration import MAX_SLOPE, MIN_SLOPE, VoteCalibration
+from mpboost.outputs.calibration import MAX_SLOPE, MIN_SLOPE, VoteCalibration, compute_calibrated_loss
 from mpboost.outputs.votes import break_ties
 
 slopes = st.floats(MIN_SLOPE, MAX_SLOPE)
@@ -210,3 +211,42 @@ def test_calibration_of_many_rows_looks_at_some_of_them(n_classes):
         np.testing.assert_array_equal(some, same)
         assert not np.array_equal(some, whole)
         np.testing.assert_allclose(some, whole, rtol=0.3)
+
+
+# Losses after recalibration
+
+
+@pytest.mark.parametrize(("slope", "intercept"), [(1.0, 0.0), (0.2, 3.0), (5.0, -4.0), (100.0, 1e4)])
+@pytest.mark.parametrize("share", [0.02, 0.5])
+def test_calibrated_loss_does_not_depend_on_the_level_of_log_odds(slope, intercept, share):
+    rng = np.random.default_rng(0)
+    codes = (rng.random(2000) < share).astype(int)
+    raw = rng.normal(size=2000) + 2 * codes
+    weights = rng.uniform(0.5, 2.0, size=2000)
+
+    def compute_loss(line):
+        return np.average(np.logaddexp(0.0, (1 - 2 * codes) * (line[0] * raw + line[1])), weights=weights)
+
+    expected = minimize(compute_loss, [1.0, 0.0], method="Nelder-Mead", options={"fatol": 1e-12, "xatol": 1e-9}).fun
+    assert compute_calibrated_loss(slope * raw + intercept, codes, weights) == pytest.approx(expected, rel=1e-5)
+
+
+def test_calibrated_loss_of_many_classes_is_better_for_better_predictions():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, 2000)
+    noise = rng.normal(size=(2000, 4))
+    losses = [compute_calibrated_loss(noise + signal * np.eye(4)[codes], codes, None) for signal in (0.5, 1.0, 2.0)]
+    assert losses == sorted(losses, reverse=True)
+    shifted = compute_calibrated_loss(noise + 2.0 * np.eye(4)[codes] + 7.0, codes, np.ones(2000))
+    assert shifted == pytest.approx(losses[-1], rel=1e-9)
+
+
+@pytest.mark.parametrize("codes", [[0, 0, 1, 1], [0, 0, 0, 0]], ids=["separable", "one class"])
+def test_calibrated_loss_of_rows_that_are_all_right_is_small(codes):
+    loss = compute_calibrated_loss(np.array([-3.0, -2.0, 2.0, 3.0]), np.array(codes), None)
+    assert 0 <= loss < 1e-3
+
+
+def test_calibrated_loss_of_equal_predictions_is_that_of_the_shares():
+    loss = compute_calibrated_loss(np.zeros(10), np.array([1] * 2 + [0] * 8), None)
+    assert loss == pytest.approx(-(0.2 * np.log(0.2) + 0.8 * np.log(0.8)), rel=1e-6)

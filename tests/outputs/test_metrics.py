@@ -148,6 +148,14 @@ def test_short_names_are_those_of_scorers():
         assert name_scoring(short) == name == name_score(short, are_classes=True)
 
 
+def test_metric_that_is_too_large_for_a_float_says_so():
+    def huge(y, predicted, weights):
+        return 10**400
+
+    with pytest.raises(ValueError, match="scoring='huge' cannot be computed"):
+        Metric(huge, None).compute(NumberPredictions(np.zeros(5)), np.zeros(5), None)
+
+
 def test_check_scoring_proposes_a_name():
     with pytest.raises(ValueError, match="Did you mean 'roc_auc'"):
         check_scoring("roc_aucc")

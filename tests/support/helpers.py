@@ -129,6 +129,26 @@ class Sleep(Callback):
         time.sleep(0.02)
 
 
-def run_script(script):
+#: How long to wait for another process: only one that hangs takes so long, however busy the machine is.
+PATIENCE = 1200
+
+
+def run_script(script, command=(sys.executable, "-c")):
     """Run a script in a fresh process; return what it prints."""
-    return subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60).stdout
+    return subprocess.run([*command, script], check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
+
+
+def run_short_of_threads(script):
+    """Run a script in a fresh process of Linux where two threads, the main one included, are all that can run.
+
+    Each further thread has a stack of 1 GiB, and there is room for one and a half.
+    """
+    limit = """
+import resource
+import mpboost
+with open("/proc/self/statm") as statm:
+    room = int(statm.read().split()[0]) * resource.getpagesize() + (3 << 29)
+resource.setrlimit(resource.RLIMIT_AS, (room, room))
+"""
+    command = ["sh", "-c", 'ulimit -S -s 1048576 && exec "$0" -c "$1"', sys.executable]
+    return run_script(limit + script, command)

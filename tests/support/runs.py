@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mpboost import Callback, _native
 from mpboost.boosting.ensembles import EstimatorEnsemble, TreeEnsemble
+from mpboost.boosting.interrupts import Interrupts
 from mpboost.boosting.loop import boost
 from mpboost.boosting.run import BoostingRun, Parts
 from mpboost.boosting.stopping import NoStopping
@@ -182,7 +183,8 @@ def make_run(
 
 def boost_for(run, n_estimators, *callbacks, n_threads=1):
     run.extend(n_estimators)
-    boost(run, callbacks, _native.Threads(n_threads))
+    with Interrupts(run) as interrupts:
+        boost(run, callbacks, interrupts, _native.Threads(n_threads))
     return run
 
 

@@ -172,6 +172,7 @@ def test_own_loss_that_is_broken_is_told_and_leaves_no_model(broken, message, fi
         ("baseline", [1.0, 2.0], "1 finite number"),
         ("loss", 1.0, "each of"),
         ("loss", np.full(300, np.inf), "finite"),
+        ("inverse_link", np.zeros((300, 2)), "shape"),
     ],
 )
 def test_own_extras_that_are_broken_are_told(name, given, message):
@@ -179,6 +180,44 @@ def test_own_extras_that_are_broken_are_told(name, given, message):
     own = type("Own", (OwnSquares,), {name: lambda self, *_: given})()
     with pytest.raises(ValueError, match=message):
         MPGradientBoostingRegressor(**QUICK, n_models=5, oop_size=0.2, loss=own).fit(X, y)
+
+
+NOT_REAL = {
+    "gradients": {"gradient_hessian": lambda self, y, raw: (raw + 1j, np.ones_like(raw))},
+    "hessians": {"gradient_hessian": lambda self, y, raw: (raw, np.full(raw.shape, "a"))},
+    "baseline": {"baseline": lambda self, y, weights: 1j},
+    "loss": {"loss": lambda self, y, raw: raw + 1j},
+    "inverse_link": {"inverse_link": lambda self, raw: raw + 1j},
+}
+
+
+@pytest.mark.parametrize(("what", "methods"), NOT_REAL.items(), ids=NOT_REAL)
+def test_own_numbers_that_are_not_real_are_a_type_error(what, methods):
+    X, y = make_numbers(300)
+    own = type("Own", (OwnSquares,), methods)()
+    with pytest.raises(TypeError, match=f"The {what} of .* must be real numbers"):
+        MPGradientBoostingRegressor(**QUICK, n_models=5, oop_size=0.2, loss=own).fit(X, y)
+
+
+@pytest.mark.parametrize("number", [np.finfo(np.longdouble).max, 1e308], ids=["long-double", "double"])
+def test_own_derivatives_too_large_for_single_precision_are_told(number):
+    X, y = make_numbers(300)
+    own = Broken(lambda y, raw: (np.full(raw.shape, number), np.ones_like(raw)))
+    with pytest.raises(ValueError, match=r"gradients .* must be finite"):
+        MPGradientBoostingRegressor(**QUICK, loss=own).fit(X, y)
+
+
+def test_own_probabilities_may_be_of_both_classes():
+    class Both(OwnLogLoss):
+        def inverse_link(self, raw):
+            return np.stack([expit(-raw), expit(raw)], axis=1)
+
+    X, y = make_numbers(300)
+    one, both = (
+        MPGradientBoostingClassifier(**QUICK | {"n_estimators": 5}, loss=loss).fit(X, y > 5).predict_proba(X)
+        for loss in (OwnLogLoss(), Both())
+    )
+    np.testing.assert_allclose(both, one, rtol=1e-12)
 
 
 def test_own_loss_without_a_baseline_starts_where_ours_does():

@@ -273,3 +273,24 @@ def test_class_weight_is_as_sample_weight():
 
 def test_predict_values_never_overflow():
     assert np.isfinite(predict_values("poisson", np.array([-1e10, 1e10]))).all()
+
+
+@pytest.mark.parametrize("heavy", [1e16, 1e-16, 1e200])
+def test_log_loss_starts_at_the_log_odds_of_classes_whose_share_rounds_to_one(heavy):
+    labels = np.array([-1, 1], dtype=np.int8)
+    assert BinaryLogLoss(labels, np.array([1.0, heavy])).start[0] == pytest.approx(np.log(heavy), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"])
+def test_losses_of_rows_far_away_are_finite(name):
+    loss = ValueLoss(name, np.array([1e-300, 2e-300, 3e-300]), None, 0.5)
+    losses = loss.compute_losses(np.array([0.0, 1e-300, -600.0]), np.array([1e100, 1e9, 1e99]))
+    assert np.isfinite(losses).all()
+    assert np.isfinite(losses.sum())
+
+
+@pytest.mark.parametrize("name", ["absolute_error", "quantile", "huber"])
+def test_loss_clips_outliers_too_far_away_for_its_unit(name):
+    loss = ValueLoss(name, np.array([1e39, -5e-324, 5e-324, -5e-324, 5e-324, 5e-324]), None, 0.5)
+    assert loss.labels.tolist()[0] == np.float32(1e15)
+    assert np.abs(loss.labels[1:]).max() <= 2.0

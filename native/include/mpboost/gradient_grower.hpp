@@ -39,7 +39,9 @@ struct GradientPatch {
 struct GradientTree {
   Tree tree;                         // leaf values are Newton steps on the patch
   std::vector<double> split_values;  // the same for the rows of each split
-  std::vector<double> gains;         // of the splits: twice what they lower the loss by on the patch, to second order
+  // Of the splits: twice what they lower the loss by on the patch, to second order; less, by categories, what these
+  // gain by chance.
+  std::vector<double> gains;
 };
 
 // The sums of a set of rows in one word: gradients in the highest bits, then hessians, then the number of rows.
@@ -108,6 +110,7 @@ class GradientGrower {
     double value;
     // The bounds that monotonic features set to the values of leaves.
     double lowest = -std::numeric_limits<double>::infinity(), highest = std::numeric_limits<double>::infinity();
+    double chance = 0;  // what a category gains by chance; known only where a feature is categorical
     Choice choice{};
     std::vector<std::uint64_t> open_sets{};  // a bit for each set of interactions: has it all features of the path?
     std::int32_t size() const { return end - begin; }
@@ -153,14 +156,15 @@ class GradientGrower {
 
   void choose_split(Node& node);
   double gain_by_rounding(const Node& node) const;
+  double gain_by_chance(const Node& node) const;
   bool search_side_by_side(const Node& node, std::size_t group, Choice& best);
   void search_one_by_one(const Node& node, std::size_t group, Choice& best);
   void search_bounded(const Node& node, std::size_t lane, Choice& best);
   void search_categories(const Node& node, std::size_t lane, Choice& best);
-  void offer(const Node& node, std::uint64_t left, double extra_l2, const Choice& candidate, Choice& best) const;
+  static void offer(double gain, const Choice& candidate, Choice& best);
   double step(double gradient, double hessian) const;
   double value_of(std::uint64_t sums) const;
-  double gain_of(const Node& node, std::uint64_t left, double extra_l2) const;
+  double gain_of(const Node& node, std::uint64_t left, double extra_l2 = 0.0) const;
 
   GradientTree finish() const;
   Split make_split(const Node& node, std::vector<CategorySet>& sets) const;

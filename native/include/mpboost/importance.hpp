@@ -22,7 +22,9 @@ std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& 
 // A node predicts what its rows of the minipatch have on average: the mean of labels -1 and +1 or of numbers, the
 // shares of classes. A move counts by its length times the label (of numbers, the label less the mean of the
 // minipatch); with classes, by what the share of the right one gains. Moves away from the label count as negative, so
-// that splits by chance get nothing on average.
+// that splits by chance get nothing on average. That holds only if the unseen rows go left as often as the rows of the
+// minipatch. Where they may not, since the split is by categories or the feature has missing values, a node predicts
+// the mean of its sides over the unseen rows: then credit is what the sides tell apart, whatever the shares.
 template <class Label>
 std::vector<double> unseen_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
                                        std::span<const std::int64_t> unseen_rows);

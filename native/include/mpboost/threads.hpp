@@ -12,12 +12,16 @@ namespace mpboost {
 
 class Threads {
  public:
+  // Starts so many threads, the caller's included, or as many of them as the system gives.
   explicit Threads(int n_threads);
   ~Threads();
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
   int size() const;
+
+  // How often work was spread over several threads, for tests.
+  std::uint64_t n_shared() const;
 
   // Call work(begin, end) on disjoint ranges that cover [0, n_items). Every range but the last is a multiple of `grain`
   // long, so work smaller than a grain is not spread at all. Grains should take some times longer than it takes to wake

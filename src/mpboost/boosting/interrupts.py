@@ -13,11 +13,13 @@ from mpboost.boosting.stop_reasons import StopReason
 
 
 class Interrupts:
-    """Context manager that delays interrupts while a run is being changed, and stops the run after one.
+    """Context manager that delays interrupts while a run is being changed or published.
 
     Inside ``allowed``, where the run is consistent, an interrupt takes effect at once; elsewhere it waits for the next
-    such block. A ``KeyboardInterrupt`` there, from the keyboard or a callback, stops the run and is not raised further.
-    It is raised if no iteration is done yet, and in a fit inside another fit, so that the outer one stops.
+    such block, or for the end of the context. Inside ``caught``, a ``KeyboardInterrupt`` from such a block, by the
+    keyboard or a callback, stops the run and is not raised further. It is raised if no iteration is done yet, and in a
+    fit inside another fit, so that the outer one stops. At the end of the context the model is published, so an
+    interrupt that waited until then is not raised either.
 
     Signal handlers are changed in the main thread only, because only the main thread receives signals.
 
@@ -45,6 +47,18 @@ class Interrupts:
         return self
 
     @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Let an interrupt in this block stop the run."""
+        try:
+            yield
+            with self.allowed():  # for an interrupt that came in the last iteration
+                pass
+        except KeyboardInterrupt:
+            if not self._whole or self._nested or self._run.iteration == 0:
+                raise
+            self._run.interrupt()
+
+    @contextmanager
     def allowed(self) -> Iterator[None]:
         """Let interrupts take effect in a block that does not change the run."""
         self._whole = self._allowed = True
@@ -58,21 +72,16 @@ class Interrupts:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    ) -> None:
         # Interrupts are not allowed here, so none can prevent that the old handler is restored.
         if self._previous is not None and signal.getsignal(signal.SIGINT) == self._handle:
             signal.signal(signal.SIGINT, self._previous)
-        interrupted = kind is not None and issubclass(kind, KeyboardInterrupt) and self._whole
         if self._held and kind is None:
             try:
                 self._deliver(None)
             except KeyboardInterrupt:
-                interrupted = True
+                self._run.interrupt()
         self._allowed = True  # a callback may have installed a handler that calls ours
-        if not interrupted or self._nested or self._run.iteration == 0:
-            return False
-        self._run.interrupt()
-        return True
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         self._held = True

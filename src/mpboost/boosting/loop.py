@@ -11,25 +11,32 @@ from mpboost.boosting.stop_reasons import StopReason
 from mpboost.learners.contract import Model, Output
 
 
-def boost(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> None:
+def boost(run: BoostingRun, callbacks: Sequence[Callback], interrupts: Interrupts, threads: _native.Threads) -> None:
     """Run iterations until the stopping rule, a callback, an interrupt or ``n_estimators`` ends the run."""
     with ExitStack() as endings:
         for callback in reversed(callbacks):
             endings.callback(callback.on_fit_end, run)
-        for callback in callbacks:
-            callback.on_fit_begin(run)
-        interrupts = endings.enter_context(Interrupts(run))
-        limits = [callback for callback in callbacks if callback.limits_trials]
-        while run.stop_reason is None:
-            if run.trial is not None and run.trial.is_due(run):
-                with interrupts.allowed():
-                    better = run.trial.choose(run, lambda other: boost(other, limits, threads))
-                run.adopt(better)
-            iterate(run, run.parts, interrupts, threads)
+        with interrupts.caught():
             with interrupts.allowed():
                 for callback in callbacks:
-                    if callback.on_iteration_end(run):
-                        run.stop(StopReason.CALLBACK, type(callback).__name__)
+                    callback.on_fit_begin(run)
+            limits = [callback for callback in callbacks if callback.limits_trials]
+            while run.stop_reason is None:
+                if run.trial is not None and run.trial.is_due(run):
+                    with interrupts.allowed():
+                        better = run.trial.choose(run, lambda other: _boost_inside(other, limits, threads))
+                    run.adopt(better)
+                iterate(run, run.parts, interrupts, threads)
+                with interrupts.allowed():
+                    for callback in callbacks:
+                        if callback.on_iteration_end(run):
+                            run.stop(StopReason.CALLBACK, type(callback).__name__)
+
+
+def _boost_inside(run: BoostingRun, callbacks: Sequence[Callback], threads: _native.Threads) -> None:
+    """Boost a run inside the loop of another one, which an interrupt then stops."""
+    with Interrupts(run) as interrupts:
+        boost(run, callbacks, interrupts, threads)
 
 
 def iterate(

@@ -119,7 +119,7 @@ def _format_scores(run: BoostingRun) -> str:
     if run.iteration == 0:
         return ""
     # If the fit stops by a loss, the best loss is shown: the score at that iteration may be below the current one.
-    name = "out-of-patch" if run.parts.validation is None else "validation"
+    name = run.watched.name.removesuffix(" score").removesuffix(" loss")
     loss = ["loss " + run.watched.format(run.qualities[-1])] if run.watched.is_loss else []
     best = "best " + run.watched.format(run.qualities[run.best_iteration - 1])
     return ", ".join([f"{name} {run.scores[-1]:.4f}", *loss, best])

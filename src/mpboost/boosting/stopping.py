@@ -6,9 +6,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+#: Scores that are even lower count as this one: their sums would overflow.
+LEAST_SCORE = -1e300
+
 #: Gains that do not prolong a fit: as shares of a score and of a loss, and of a loss in the engine's units, too.
 #: docs/defaults.md has the measurements.
-SCORE_TOLERANCE, LOSS_TOLERANCE, MIN_LOSS_TOLERANCE = 1e-4, 2e-3, 1e-4
+SCORE_TOLERANCE, LOSS_TOLERANCE, MIN_LOSS_TOLERANCE = 1e-4, 5e-3, 1e-4
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,7 @@ class PatienceStopping:
 
     def halts(self, iteration: int, score: float, *, is_perfect: bool = False) -> bool:
         """Take the score of an iteration; tell whether the run ends after it."""
+        score = max(score, LEAST_SCORE)
         if not is_perfect and not (self._last_scores and score == self._last_scores[-1]):
             self._last_change = iteration
         self._last_scores.append(score)

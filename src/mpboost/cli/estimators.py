@@ -88,8 +88,10 @@ def parse_value(text: str) -> Any:
         return CONSTANTS[text.lower()]
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError):
         return text
+    except (RecursionError, MemoryError) as error:  # how deep Python's own parser can read
+        raise typer.BadParameter(f"{text[:20]}... is nested too deeply.", param_hint="--set or --grid") from error
 
 
 def list_changed_parameters(model: MinipatchBooster) -> dict[str, Any]:

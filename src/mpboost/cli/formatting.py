@@ -1,7 +1,22 @@
-"""Format counts, names, shares and times for messages."""
+"""Format counts, names, shares and times for messages, and show characters that a terminal would obey."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+
+#: Characters that are no text: controls but the line end, marks that turn the direction of text, and halves of pairs.
+_NOT_TEXT = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def make_visible(text: str, write: Callable[[int], str] = lambda code: ascii(chr(code))[1:-1]) -> str:
+    r"""Write characters that a terminal would obey, such as escape sequences, as Python does or as ``write`` does.
+
+    Examples
+    --------
+    >>> print(make_visible("red: \x1b[31m"))
+    red: \x1b[31m
+    """
+    return _NOT_TEXT.sub(lambda found: write(ord(found[0])), text)
 
 
 def count(n: int, noun: str) -> str:

@@ -104,7 +104,7 @@ def issues(
         chosen = parse_column_names(columns, data, table) if columns else _choose_columns(fitted, data)
         suspects = _tabulate(found, data, chosen)
         if output is not None:
-            write_table(suspects, output)
+            write_table(suspects, output, force=force)
         noise = estimate_label_noise(fitted) if is_classifier(fitted) else None
         _show_issues(suspects, len(y), target, noise, out)
         out.record(

@@ -18,8 +18,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-#: Errors that users can fix: files, data, parameters, missing packages.
-EXPECTED = (ValueError, TypeError, OSError, ImportError, NotImplementedError)
+from mpboost.cli.formatting import make_visible
+
+#: Errors that users can fix: files, data, parameters, missing packages, memory.
+EXPECTED = (ValueError, TypeError, OSError, ImportError, NotImplementedError, MemoryError)
 
 LABEL = "dim"
 BAR = "cyan"
@@ -70,7 +72,7 @@ class Output:
 
     def title(self, *words: str) -> None:
         """Print the heading of a section: a title in bold, and more words."""
-        first, *others = words
+        first, *others = map(make_visible, words)
         self._console.print()
         self._console.print(Text.assemble((first, "bold"), *(f"  {each}" for each in others)))
 
@@ -80,27 +82,27 @@ class Output:
         grid.add_column(style=LABEL, no_wrap=True)
         grid.add_column(overflow="fold")
         for label, value in rows.items() if isinstance(rows, Mapping) else rows:
-            grid.add_row(Text(label), value if isinstance(value, Text) else Text(str(value)))
+            grid.add_row(Text(label), _to_text(value))
         self._console.print(Padding(grid, (0, 0, 0, 2), expand=False))
 
     def table(self, columns: Mapping[str, Sequence[Any]], *, right: Sequence[str] = ()) -> None:
         """Print a table, given by its columns."""
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), header_style=LABEL)
         for name in columns:
-            table.add_column(Text(name), justify="right" if name in right else "left", overflow="fold")
+            table.add_column(_to_text(name), justify="right" if name in right else "left", overflow="fold")
         for row in zip(*columns.values(), strict=True):
-            table.add_row(*(value if isinstance(value, Text) else Text(str(value)) for value in row))
+            table.add_row(*map(_to_text, row))
         self._console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
     def say(self, *lines: str) -> None:
         """Print lines of text."""
         self._console.print()
         for line in lines:
-            self._console.print(Text(line), soft_wrap=True)
+            self._console.print(_to_text(line), soft_wrap=True)
 
     def show_error(self, message: str, label: str = "Error", style: str = "bold red") -> None:
         """Print a message to standard error."""
-        self._errors.print(Text.assemble((f"{label}: ", style), message))
+        self._errors.print(Text.assemble((f"{label}: ", style), make_visible(message)))
 
     @contextmanager
     def progress(self) -> Iterator[bool]:
@@ -119,7 +121,8 @@ class Output:
 
     def _write_json(self, facts: dict[str, Any]) -> None:
         if self._as_json:
-            sys.stdout.write(json.dumps(make_plain(facts), indent=2, ensure_ascii=False) + "\n")
+            document = json.dumps(make_plain(facts), indent=2, ensure_ascii=False)
+            sys.stdout.write(make_visible(document, "\\u{:04x}".format) + "\n")
 
 
 def make_plain(value: Any) -> Any:
@@ -133,6 +136,13 @@ def make_plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def _to_text(value: Any) -> Text:
+    """Convert a value to text for the terminal; text that would control the terminal loses its style."""
+    plain = value.plain if isinstance(value, Text) else str(value)
+    visible = make_visible(plain)
+    return value if isinstance(value, Text) and visible == plain else Text(visible)
 
 
 def draw_bar(share: float, width: int = 20) -> Text:

@@ -53,7 +53,7 @@ def predict(
         if output == STDOUT:
             sys.stdout.write(format_csv(result).decode())
         else:
-            write_table(result, output)
+            write_table(result, output, force=force)
         show_predictions(fitted, predictions, output, out)
         out.record(model=str(model), table=str(table), output=str(output), columns=result.column_names)
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import zipfile
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -73,9 +74,9 @@ def get_suffix(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write a table in the format of the suffix; if that fails, no partial file is left."""
-    with write_whole(path) as temporary:
+def write_table(table: pa.Table, path: Path, *, force: bool) -> None:
+    """Write a table in the format of the suffix, whole or not at all; only ``force`` replaces a file."""
+    with write_whole(path, force=force) as temporary:
         WRITERS[get_suffix(path)](table, temporary)
 
 
@@ -85,9 +86,9 @@ def check_writable(path: Path, force: bool, suffixes: Collection[str] = ()) -> N
         raise ValueError(f"{path} cannot be written: the name must end in {', '.join(sorted(suffixes))}.")
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: give the name of a file.")
-    if path.exists() and not force:
+    if os.path.lexists(path) and not force:  # a link to a file that does not exist, too
         raise FileExistsError(f"{path} exists already: use --force to overwrite it, or -o to write another file.")
-    if not path.absolute().parent.is_dir():
+    if not Path(os.path.realpath(path)).parent.is_dir():  # where a link points to
         raise FileNotFoundError(f"Folder not found: {path.parent}, needed to write {path.name}.")
 
 

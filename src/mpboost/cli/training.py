@@ -1,7 +1,12 @@
 """The commands fit and tune: train a model and save it."""
 
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import numpy as np
@@ -57,9 +62,10 @@ def fit(
         show_training_set(data, table, out)
         out.say(f"Training {type(model).__name__} …")
         start = time.perf_counter()
-        with out.progress() as is_shown:
-            model.set_params(callbacks=[ProgressBar()] if is_shown else None).fit(data.X, data.y)
-        _finish(model, data.target, table, output, time.perf_counter() - start, out)
+        with _one_interrupt():
+            with out.progress() as is_shown:
+                model.set_params(callbacks=[ProgressBar()] if is_shown else None).fit(data.X, data.y)
+            _finish(model, data.target, table, output, time.perf_counter() - start, out)
 
 
 def tune(
@@ -100,6 +106,25 @@ def tune(
             search.fit(data.X, data.y)
         _show_candidates(search, out)
         _finish(search.best_estimator_, data.target, table, output, time.perf_counter() - start, out)
+
+
+@contextmanager
+def _one_interrupt() -> Iterator[None]:
+    """Let only the first Ctrl-C take effect: it ends the training, and a second one must not prevent the saving."""
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # nobody else handles interrupts
+    is_ours = is_ours and threading.current_thread() is threading.main_thread()
+    if is_ours:
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _show_candidates(search: OOPSearch, out: Output) -> None:

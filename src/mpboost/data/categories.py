@@ -24,6 +24,11 @@ class Factors(NamedTuple):
     values: list[Key | None]
     positions: NDArray[np.integer[Any]]
 
+    def are_missing(self) -> bool:
+        """Check whether no row has a value."""
+        is_missing = np.array([*(value is None for value in self.values), True])  # position -1 selects the last entry
+        return bool(is_missing[self.positions].all())
+
 
 @dataclass(frozen=True)
 class Categories:
@@ -59,6 +64,12 @@ class Categories:
         """Check whether the values are text while the known ones are numbers, or the other way round."""
         others = {isinstance(value, str) for value in factors.values if value is not None}
         return bool(self.values and others) and others.isdisjoint(isinstance(value, str) for value in self.values)
+
+    def are_new(self, factors: Factors) -> bool:
+        """Check whether rows have categories, but only unknown ones. Never where rare ones, too, are not remembered."""
+        if self.has_other or not self.values or factors.are_missing():
+            return False
+        return bool((self.encode(factors) == MISSING).all())
 
     def encode(self, factors: Factors) -> NDArray[np.uint8]:
         """Return the code of each row."""

@@ -31,8 +31,10 @@ MAX_CLASSES = 65_535
 
 @contextmanager
 def _refuse_odd_numbers() -> Iterator[None]:
+    """Turn errors about odd numbers into a ValueError; numbers that are only too large are told by the checks."""
     try:
-        yield
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
     except ArithmeticError as error:  # a signalling NaN of Decimal raises one at any comparison
         raise ValueError(
             "X, y or sample_weight contains a value that is not a number or does not fit in float64."
@@ -130,6 +132,7 @@ def check_validation_data(
     return table, y, _check_weights(sample_weight, y)
 
 
+@_refuse_odd_numbers()
 def list_classes(y: NDArray[Any]) -> NDArray[Any]:
     """List the classes, sorted.
 
@@ -192,11 +195,17 @@ def _encode(
         if has_categories:
             factors = source.read_factors(feature)
             chosen = choose(feature, factors)
+            name = feature if source.names is None else source.names[feature]
             if chosen.are_foreign(factors):
-                name = feature if source.names is None else source.names[feature]
                 warnings.warn(
                     f"The categories of feature {name!r} are text, but were numbers in training, or the other way "
                     "round: all of them count as missing. Pass the same type as in training.",
+                    stacklevel=5,
+                )
+            elif chosen.are_new(factors):
+                warnings.warn(
+                    f"Feature {name!r} has no category that occurred in training: all of its values count as missing. "
+                    "Check that they are spelled as in training.",
                     stacklevel=5,
                 )
             categories.append(chosen)

@@ -10,6 +10,10 @@ from sklearn.utils.class_weight import compute_sample_weight
 from mpboost.data.checks import TrainingData, encode_labels, list_classes
 from mpboost.data.tables import Table
 
+#: Minimum weight of a row, as a share of the heaviest one; lighter rows are raised to it. No sum shows the difference.
+#: But if only light rows differ, the variance is as small, and squares of what is divided by it must not overflow.
+MIN_WEIGHT = 1e-140
+
 
 @dataclass(frozen=True)
 class Examples:
@@ -32,11 +36,6 @@ class Examples:
     labels: NDArray[Any]
     weights: NDArray[np.float64] | None
     score_weights: NDArray[np.float64] | None
-
-    @property
-    def has_class_weights(self) -> bool:
-        """Whether weights in training and in scores differ."""
-        return self.weights is not self.score_weights
 
 
 @dataclass(frozen=True)
@@ -76,14 +75,15 @@ class Problem:
 
     def with_validation(self, table: Table, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> "Problem":
         """Return the problem with validation rows, whose classes must occur in training."""
+        weights = None if sample_weight is None else _normalise(sample_weight)
         if self.classes is None:
-            return replace(self, validation=Examples(table, y, sample_weight, sample_weight))
+            return replace(self, validation=Examples(table, y, weights, weights))
         unknown = np.setdiff1d(y, self.classes)
         if len(unknown):
             examples = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
             raise ValueError(f"y_val contains labels that y does not have: {examples}.")
         labels = encode_labels(y, self.classes)
-        return replace(self, validation=Examples(table, labels, sample_weight, sample_weight))
+        return replace(self, validation=Examples(table, labels, weights, weights))
 
 
 def make_class_problem(data: TrainingData, class_weight: Any) -> Problem:
@@ -143,9 +143,10 @@ def _multiply(weights: NDArray[np.float64], y: NDArray[Any], class_weight: Any) 
 
 
 def _normalise(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Scale the weights to a mean of 1; return None if all are the same."""
+    """Scale the weights to a mean of 1, and raise positive ones to ``MIN_WEIGHT``; return None if all are the same."""
     heaviest = weights.max()
     if weights.min() == heaviest:
         return None
-    weights = weights / heaviest  # before the sum, which may overflow for large weights
-    return np.maximum(weights / weights.mean(), np.finfo(np.float64).tiny)
+    shares = weights / heaviest  # before the sum, which may overflow for large weights
+    shares = np.where(weights > 0, np.maximum(shares, MIN_WEIGHT), 0.0)
+    return shares / shares.mean()

@@ -15,6 +15,7 @@ from mpboost.boosting.size_trial import SizeTrial
 from mpboost.boosting.stopping import Watched, make_stopping
 from mpboost.boosting.validation_score import ValidationScore
 from mpboost.data.problem import Problem
+from mpboost.estimators.memory import BYTES_OF_VOTES, check_memory
 from mpboost.estimators.settings import PatchSettings
 from mpboost.learners.contract import Learner, Model, PreparedTable
 from mpboost.learners.given_estimators import EstimatorLearner, is_estimator
@@ -48,6 +49,7 @@ def assemble_run(
             "there is no out-of-patch score to stop by: choose a smaller max_samples, pass X_val and y_val, or set "
             "stopping=None."
         )
+    check_memory(problem, BYTES_OF_VOTES)
     seed = settings.draw_seed()
     task = make_task(seed)
     learner, ensemble = _make_learner(settings, problem, task.outputs, seed, threads)

@@ -18,7 +18,7 @@ from mpboost._compat import CallbackSupportMixin, fit_context
 from mpboost.boosting.callbacks import Callback, TimeLimit
 from mpboost.boosting.ensembles import Ensemble
 from mpboost.boosting.history import History
-from mpboost.boosting.interrupts import warn_if_interrupted
+from mpboost.boosting.interrupts import Interrupts, warn_if_interrupted
 from mpboost.boosting.loop import boost
 from mpboost.boosting.progress import ProgressBar
 from mpboost.boosting.run import BoostingRun
@@ -110,10 +110,11 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         if hasattr(self, "_skl_callbacks"):  # callbacks of scikit-learn, from set_callbacks
             metadata = None if sample_weight is None else {"sample_weight": sample_weight}
             callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
-        # Boost.
-        boost(run, callbacks, threads)
-        # Publish. target_name_ belongs to the last fit, so it is removed.
-        self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
+        with Interrupts(run) as interrupts:
+            # Boost.
+            boost(run, callbacks, interrupts, threads)
+            # Publish. target_name_ belongs to the last fit, so it is removed.
+            self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
         warn_if_interrupted(run)
         warn_if_useless(run, vars(self))
         return self

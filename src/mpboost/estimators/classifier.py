@@ -89,7 +89,7 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
         Features that the native trees split by subsets of categories: "from_dtype" takes the columns of categories or
         text in a data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated
-        as missing values. A given ``estimator`` sees them as numbers.
+        as missing values, with a warning if a feature has no others. A given ``estimator`` sees them as numbers.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in training; they multiply ``sample_weight``. "balanced" gives all classes the same total
         weight. They are no part of the scores, which estimate those on new rows.

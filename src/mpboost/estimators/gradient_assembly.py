@@ -20,6 +20,7 @@ from mpboost.boosting.stopping import (
 )
 from mpboost.boosting.validation_score import open_validation
 from mpboost.data.problem import Problem
+from mpboost.estimators.memory import BYTES_OF_GRADIENTS, BYTES_OF_MODEL, check_memory
 from mpboost.estimators.settings import GradientSettings
 from mpboost.learners.constraints import make_constraints
 from mpboost.learners.gradient_trees import MAX_LEAVES, GradientTreeLearner, GradientTreeOptions
@@ -49,6 +50,7 @@ def assemble_gradient_run(
     n_samples, n_features = examples.table.n_rows, examples.table.n_columns
     seed = settings.draw_seed()
     reserved = reserve_rows(settings, problem, seed)
+    check_memory(problem, BYTES_OF_GRADIENTS + BYTES_OF_MODEL * len(reserved))
     metric = settings.make_metric(problem)
     task = GradientTask(
         loss,
@@ -169,6 +171,8 @@ def reserve_rows(settings: GradientSettings, problem: Problem, seed: int) -> lis
         n_reserved = min(n_models * min(math.ceil(share * n_samples), MAX_RESERVED), n_samples)
     else:
         n_reserved = n_models * (size if isinstance(size, int | np.integer) else max(1, int(size * n_samples)))
+    if n_models > n_samples:
+        raise ValueError(f"n_models={n_models} is more than the number of rows, {n_samples}: choose fewer models.")
     if n_reserved > n_samples or 0 < n_reserved < n_models or (n_models == 1 and n_reserved == n_samples):
         raise ValueError(
             f"{n_models} model(s) cannot reserve {n_reserved} of {n_samples} rows: choose a smaller oop_size or "

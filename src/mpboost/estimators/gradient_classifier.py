@@ -85,7 +85,7 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
         Features that trees split by subsets of categories: "from_dtype" takes the columns of categories or text in a
         data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated as missing
-        values.
+        values, with a warning if a feature has no others.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in training; they multiply ``sample_weight``. "balanced" gives all classes the same total
         weight. They are no part of the scores, which estimate those on new rows.
@@ -103,7 +103,7 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         ``n_iter_no_change`` iterations of each model, and keeps the trees up to the best iteration. None runs all
         iterations and keeps all trees.
     n_iter_no_change : int, default=100
-        Iterations without a noticeable gain before "patience" stops: one of 0.2 % of the loss, or of 0.01 % of a score.
+        Iterations without a noticeable gain before "patience" stops: one of 0.5 % of the loss, or of 0.01 % of a score.
         It compares means over the last ``n_iter_no_change // 20`` losses per model. It also stops if the score is
         perfect, or the loss does not change at all, for half as many iterations.
     scoring : str, callable or None, default=None

@@ -84,7 +84,7 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
         Features that trees split by subsets of categories: "from_dtype" takes the columns of categories or text in a
         data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated as missing
-        values.
+        values, with a warning if a feature has no others.
     oop_size : int, float or "auto", default="auto"
         Number (int) or share (float) of rows that a model never learns from; they give its out-of-patch score. "auto"
         takes a fifth of up to 5000 rows, and a tenth of more, but at most 5000; with ``X_val`` it takes none. With
@@ -99,7 +99,7 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         ``n_iter_no_change`` iterations of each model, and keeps the trees up to the best iteration. None runs all
         iterations and keeps all trees.
     n_iter_no_change : int, default=100
-        Iterations without a noticeable gain before "patience" stops: one of 0.2 % of the loss, or of 0.01 % of a score.
+        Iterations without a noticeable gain before "patience" stops: one of 0.5 % of the loss, or of 0.01 % of a score.
         It compares means over the last ``n_iter_no_change // 20`` losses per model. It also stops if the score is
         perfect, or the loss does not change at all, for half as many iterations.
     scoring : str, callable or None, default=None

@@ -38,7 +38,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "warm_start": ["boolean"],
     "callbacks": [list, tuple, None],
     "verbose": ["verbose"],
-    "n_jobs": [Integral, None],
+    "n_jobs": [Interval(Integral, 1, None, closed="left"), Interval(Integral, None, -1, closed="right"), None],
     "random_state": ["random_state"],
 }
 

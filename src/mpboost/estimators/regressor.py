@@ -70,7 +70,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
         Features that the native trees split by subsets of categories: "from_dtype" takes the columns of categories or
         text in a data frame; otherwise a mask, or indices or names of features. Categories not seen in fit are treated
-        as missing values. A given ``estimator`` sees them as numbers.
+        as missing values, with a warning if a feature has no others. A given ``estimator`` sees them as numbers.
     stopping : {"patience", "paper"} or None, default="patience"
         "patience" stops when the out-of-patch score, or the score on ``X_val`` if given, has not improved for
         ``n_iter_no_change`` iterations; "paper" stops by Algorithm 2 of the paper. Both keep the learners up to the

@@ -1,15 +1,18 @@
 """Scores and losses of a model after each iteration."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import column_or_1d
 
+from mpboost._arrays import Floats
 from mpboost.estimators.base import MinipatchBooster
-from mpboost.outputs.metrics import DEFAULT_OF_NUMBERS
+from mpboost.estimators.predictions import ClassPredictions, ValuePredictions
+from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, Metric, name_scoring
+from mpboost.outputs.predictions import NumberPredictions, Predictions
 
 
 def name_score(model: MinipatchBooster) -> str:
@@ -39,10 +42,61 @@ def score_stages(model: MinipatchBooster, X: Any, y: Any) -> NDArray[np.float64]
     if X is None or y is None:
         raise ValueError("Pass both X and y, or neither.")
     target = column_or_1d(np.asarray(y))
+    metric = _find_metric(model)
+    if isinstance(model, ClassPredictions):
+        labels = _encode(model.classes_, target)
+        stages: Iterator[Predictions] = (ClassStage(model, judged) for judged in model._staged_judge(X))
+    else:
+        assert isinstance(model, ValuePredictions)
+        labels, stages = target, map(NumberPredictions, model.staged_predict(X))
 
-    def score(predicted: NDArray[Any]) -> float:
-        if len(predicted) != len(target):
-            raise ValueError(f"X has {len(predicted)} rows, but y has {len(target)}.")
-        return float(np.mean(predicted == target)) if is_classifier(model) else float(r2_score(target, predicted))
+    def score(stage: Predictions) -> float:
+        if len(stage) != len(target):
+            raise ValueError(f"X has {len(stage)} rows, but y has {len(target)}.")
+        return metric.compute(stage, labels, None)
 
-    return np.array([score(predicted) for predicted in model.staged_predict(X)])
+    return np.array([score(stage) for stage in stages])
+
+
+@dataclass(frozen=True)
+class ClassStage:
+    """The predictions of the first learners of a classifier, given its votes or raw predictions."""
+
+    model: ClassPredictions
+    judged: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.judged)
+
+    def predict(self) -> NDArray[np.intp]:
+        """Return codes of classes."""
+        return np.searchsorted(self.model.classes_, self.model._to_labels(self.judged))
+
+    def decide(self) -> Floats:
+        """Return the decision function."""
+        return self.model._to_decision(self.judged)
+
+    def estimate(self) -> Floats:
+        """Return the probabilities of the classes."""
+        return self.model._to_probabilities(self.judged)
+
+
+def _find_metric(model: MinipatchBooster) -> Metric:
+    """Make the metric that the model was scored by."""
+    scoring = model.scoring
+    if scoring is None and model.score_name_ in (DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS):
+        scoring = model.score_name_
+    if scoring is None or name_scoring(scoring) != model.score_name_:
+        raise ValueError(
+            f"The model was scored by {model.score_name_!r}, but its parameter scoring is {scoring!r}: set it to what "
+            "the fit had. (Model files do not contain functions.)"
+        )
+    return Metric(scoring, model.classes_ if isinstance(model, ClassPredictions) else None)
+
+
+def _encode(classes: NDArray[Any], target: NDArray[Any]) -> NDArray[np.intp]:
+    """Turn labels into codes of classes."""
+    unknown = np.setdiff1d(target, classes)
+    if len(unknown):
+        raise ValueError(f"y has labels that the model does not know: {', '.join(map(repr, unknown[:5].tolist()))}.")
+    return np.searchsorted(classes, target)

@@ -277,6 +277,7 @@ def _pack(model: MinipatchBooster) -> tuple[dict[str, Any], Arrays]:
     return header, parts.arrays
 
 
+@np.errstate(over="ignore", invalid="ignore")  # checks refuse numbers that are too large
 def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     """Make a model from a header and arrays, and check it."""
     match header:

@@ -100,7 +100,7 @@ class Metric:
         except TypeError as error:
             hint = " Does it take weights?" if weights is not None else ""
             raise TypeError(f"scoring={self.name!r} cannot be computed: {error}{hint}") from error
-        except (ValueError, AttributeError) as error:
+        except (ValueError, AttributeError, OverflowError) as error:
             raise ValueError(f"scoring={self.name!r} cannot be computed: {error}") from error
 
     def _compute(self, predictions: Predictions, labels: NDArray[Any], weights: Floats | None) -> float:
@@ -160,10 +160,10 @@ def check_scoring(scoring: Scoring) -> None:
 
     Examples
     --------
-    >>> check_scoring("accuraccy")  # doctest: +ELLIPSIS
+    >>> check_scoring("roc_aucc")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: scoring='accuraccy' is not the name of a score. Did you mean 'accuracy'? ...
+    ValueError: scoring='roc_aucc' is not the name of a score. Did you mean 'roc_auc'? ...
     """
     if not isinstance(scoring, str) or SHORT_NAMES.get(scoring, scoring) in get_scorer_names():
         return

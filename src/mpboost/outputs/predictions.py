@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mpboost._arrays import Floats
 from mpboost.outputs.calibration import VoteCalibration
-from mpboost.outputs.votes import break_ties
+from mpboost.outputs.votes import break_ties, pick_winners
 
 
 class Predictions(Protocol):
@@ -60,7 +60,7 @@ class VotePredictions:
 
     def predict(self) -> NDArray[np.intp]:
         """Return the codes of the classes with the most votes."""
-        return self._broken[1]
+        return pick_winners(self._counts, self._ranks)
 
     def decide(self) -> Floats:
         """Return shares of votes, which can be compared between rows that differ in their number of votes."""

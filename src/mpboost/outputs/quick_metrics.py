@@ -1,7 +1,7 @@
 """The most used metrics, from predictions: the numbers of scikit-learn, without its checks of each call.
 
-A fit computes a metric hundreds of times on the same rows, whose labels were checked once. On 20 000 rows these take a
-third to a twentieth of the time of scikit-learn's scorers (``python -m benchmarks.speed.metrics``).
+A fit computes a metric hundreds of times on the same rows, whose labels were checked once, and the checks would take
+most of the time: ``python -m benchmarks.speed.metrics`` compares.
 """
 
 from collections.abc import Callable

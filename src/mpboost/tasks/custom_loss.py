@@ -10,7 +10,7 @@ from mpboost._arrays import Floats, Singles
 from mpboost.outputs.metrics import to_codes
 from mpboost.outputs.predictions import NumberPredictions, Predictions
 from mpboost.outputs.statistics import compute_r2
-from mpboost.tasks.losses import Loss, Position, RawPredictions, Step, ValueLoss, predict_values
+from mpboost.tasks.losses import Loss, Position, RawPredictions, Step, ValueLoss, as_real, predict_values
 
 
 class CustomLoss(Loss):
@@ -34,7 +34,7 @@ class CustomLoss(Loss):
         self.unit = 1.0 if hasattr(custom, "loss") else like.unit
         baseline = like.baseline
         if hasattr(custom, "baseline"):
-            baseline = np.asarray(custom.baseline(to_codes(labels), weights), dtype=np.float64).reshape(-1)
+            baseline = as_real(custom.baseline(to_codes(labels), weights), f"The baseline of {custom!r}").reshape(-1)
             if baseline.shape != like.start.shape or not np.isfinite(baseline).all():
                 raise ValueError(f"The baseline of {custom!r} must be {like.n_outputs} finite number(s).")
         self.offset = baseline if like.n_outputs > 1 else float(baseline[0])
@@ -56,7 +56,7 @@ class CustomLoss(Loss):
 
     def _check_derivatives(self, what: str, given: Any, shape: tuple[int, ...], weights: Floats | None) -> Singles:
         """Check derivatives from the user's method, and multiply them by weights."""
-        numbers = np.asarray(given, dtype=np.float64)
+        numbers = as_real(given, f"The {what} of {self._custom!r}")
         if numbers.shape != shape:
             raise ValueError(f"The {what} of {self._custom!r} have shape {numbers.shape}, but must have shape {shape}.")
         with np.errstate(over="ignore", invalid="ignore"):
@@ -89,7 +89,7 @@ class CustomLoss(Loss):
         if not hasattr(self._custom, "loss"):
             is_value = isinstance(self._like, ValueLoss)
             return self._like.compute_losses(predict_values(self._custom, raw) if is_value else raw, labels)
-        losses = np.asarray(self._custom.loss(to_codes(labels), raw), dtype=np.float64)
+        losses = as_real(self._custom.loss(to_codes(labels), raw), f"The loss of {self._custom!r}")
         if losses.shape != (len(raw),) or not np.isfinite(losses).all():
             raise ValueError(f"The loss of {self._custom!r} must return one finite number for each of {len(raw)} rows.")
         return losses

@@ -29,6 +29,9 @@ VALUE_LOSSES: dict[ValueLossName, str] = {
     "gamma": "gamma",
 }
 
+#: The largest loss of a row: larger ones are cut, so that no mean overflows.
+MAX_LOSS = 1e300
+
 
 class Step(NamedTuple):
     """What a tree adds to raw predictions: the leaf of each row, and the values of leaves in the engine's units."""
@@ -170,8 +173,8 @@ class BinaryLogLoss(ClassLoss):
 
     def __init__(self, labels: NDArray[np.int8], weights: Floats | None):
         super().__init__(labels)
-        share = float(np.average(labels > 0, weights=weights))
-        self.start = np.array([np.log(share / (1.0 - share))], dtype=np.float32)
+        negative, positive = np.bincount(labels > 0, weights, minlength=2)
+        self.start = np.array([np.log(positive / negative)], dtype=np.float32)
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
         """Take a step; return the sum of the weights of right rows."""
@@ -237,7 +240,7 @@ class ValueLoss(Loss):
             self.offset = float(_round(np.log(np.average(values, weights=weights))))
             mean = float(np.exp(self.offset))
             self.unit = mean if name == "poisson" else 1.0
-            super().__init__(_to_singles(values / mean))
+            super().__init__(_to_singles(values, mean))
         else:
             self.offset = self._compute_centre(values, weights)
             spread = self._compute_spread(np.abs(values - self.offset), weights) if np.ptp(values) else 0.0
@@ -246,7 +249,7 @@ class ValueLoss(Loss):
             if name == "squared_error":
                 self.offset = float(_round(self.offset / self.scale) * self.scale) if spread else float(values[0])
             self.unit = self.scale**2 if name in ("squared_error", "huber") else self.scale
-            super().__init__(_to_singles((values - self.offset) / self.scale))
+            super().__init__(_to_singles(values - self.offset, self.scale))
             if name == "huber":
                 self._parameter = float(compute_quantile(np.abs(self.labels), weights, alpha)) or 1.0
         if name in ("absolute_error", "quantile"):
@@ -306,6 +309,10 @@ class ValueLoss(Loss):
 
     def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         """Compute the loss of each row, up to a constant per row, in the engine's units."""
+        with np.errstate(over="ignore"):
+            return np.clip(self._compute_losses(raw, labels), -MAX_LOSS, MAX_LOSS)
+
+    def _compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         if self.is_log:
             predictions = self.predict(raw)
             if self.name == "poisson":
@@ -353,7 +360,26 @@ def predict_values(loss: Any, raw: Floats) -> Floats:
     """
     if loss in ("poisson", "gamma"):
         return np.asarray(np.exp(np.clip(raw, -700.0, 700.0)))
-    return np.asarray(loss.inverse_link(raw)) if hasattr(loss, "inverse_link") else raw
+    return _invert_link(loss, raw, [raw.shape]) if hasattr(loss, "inverse_link") else raw
+
+
+def as_real(given: Any, what: str) -> Floats:
+    """Convert the numbers that a user's loss returns to float64; raise a TypeError if they are not real numbers.
+
+    Examples
+    --------
+    >>> as_real([1, 2], "The gradient")
+    array([1., 2.])
+    >>> as_real([1j], "The gradient")
+    Traceback (most recent call last):
+        ...
+    TypeError: The gradient must be real numbers, not complex128.
+    """
+    numbers = np.asarray(given)
+    if numbers.dtype.kind not in "biufO":
+        raise TypeError(f"{what} must be real numbers, not {numbers.dtype}.")
+    with np.errstate(over="ignore"):  # long doubles: infinite ones are refused where they matter
+        return numbers.astype(np.float64)
 
 
 def predict_shares(loss: Any, raw: Floats) -> Floats:
@@ -366,10 +392,18 @@ def predict_shares(loss: Any, raw: Floats) -> Floats:
     array([[0.5, 0.5]])
     """
     if hasattr(loss, "inverse_link"):
-        shares = np.asarray(loss.inverse_link(raw), dtype=np.float64)
+        shares = _invert_link(loss, raw, [raw.shape, (len(raw), 2)] if raw.ndim == 1 else [raw.shape])
     else:
         shares = expit(raw) if raw.ndim == 1 else softmax(raw, axis=1)
     return np.stack([1.0 - shares, shares], axis=1) if shares.ndim == 1 else shares
+
+
+def _invert_link(loss: Any, raw: Floats, shapes: list[tuple[int, ...]]) -> Floats:
+    """Convert raw predictions by a user's method, whose result must have one of these shapes."""
+    numbers = as_real(loss.inverse_link(raw), f"The inverse_link of {loss!r}")
+    if numbers.shape not in shapes:
+        raise ValueError(f"The inverse_link of {loss!r} returns shape {numbers.shape}, but must return {shapes[0]}.")
+    return numbers
 
 
 def _list_arguments(
@@ -382,9 +416,10 @@ def _list_arguments(
     return now.raw, leaves, values, labels, now.weights, now.gradients, now.hessians, threads
 
 
-def _to_singles(values: Floats) -> Singles:
-    """Convert to single precision; clip outliers that, or whose squares, would overflow."""
-    return np.clip(values, -1e15, 1e15).astype(np.float32)
+def _to_singles(values: Floats, unit: float) -> Singles:
+    """Convert to multiples of a unit in single precision; clip outliers that, or whose squares, would overflow."""
+    with np.errstate(over="ignore"):
+        return np.clip(values / unit, -1e15, 1e15).astype(np.float32)
 
 
 def _round(value: Any) -> Any:

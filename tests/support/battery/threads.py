@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pytest
 
+from ..helpers import PATIENCE
 from .compare import assert_equal_bytes, assert_same_model
 
 #: Counts the threads that a fit adds, on all processors and then on one of them.
@@ -87,9 +88,9 @@ class ThreadBattery:
         child = fork.Process(target=fit_and_predict)
         child.start()
         try:
-            assert ours.poll(60), "the forked child hangs"
+            assert ours.poll(PATIENCE), "the forked child hangs"
             outputs = ours.recv()
-            child.join(60)
+            child.join(PATIENCE)
         finally:
             child.kill()
         assert child.exitcode == 0
@@ -106,6 +107,6 @@ class ProcessorBattery(ThreadBattery):
         path = tmp_path / "fit.joblib"
         joblib.dump((self.make_model(), *self.make_rows()), path)
         run = subprocess.run(
-            [sys.executable, "-c", SCRIPT, path], check=True, capture_output=True, text=True, timeout=60
+            [sys.executable, "-c", SCRIPT, path], check=True, capture_output=True, text=True, timeout=PATIENCE
         )
         assert run.stdout.split() == [str(joblib.cpu_count() - 1), "0"]

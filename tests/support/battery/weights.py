@@ -21,6 +21,7 @@ BAD_WEIGHTS = {
     "negative": (lambda n: np.r_[-1.0, np.ones(n - 1)], "egative"),
     "nan": (lambda n: np.r_[np.nan, np.ones(n - 1)], "NaN"),
     "infinite": (lambda n: np.r_[np.inf, np.ones(n - 1)], "infinity"),
+    "infinite-both-ways": (lambda n: np.resize([1e308, -np.inf, np.inf], n), "infinity|NaN|egative"),
     "all-zero": (np.zeros, "non-zero"),
     "too-few": (lambda n: np.ones(n - 1), "sample_weight.shape"),
     "two-dimensional": (lambda n: np.ones((n, 2)), "1D"),
@@ -155,7 +156,33 @@ class WeightBattery:
         assert np.isfinite(p).all()
         assert p.sum() == pytest.approx(1.0, abs=1e-12)
 
+    @pytest.mark.parametrize("heavy", [1e16, 1e30, 1e200])
+    def test_row_that_is_far_heavier_is_learned_without_overflow(self, heavy):
+        X, y = self.subject.make_data()
+        weights = np.ones(len(X))
+        weights[3] = heavy
+        model = self.subject.make().fit(X, y, sample_weight=weights)
+        assert np.isfinite(self.subject.run(model, X)).all()
+        assert model.predict(X)[3] == pytest.approx(y[3], rel=1e-6)
+
+    @pytest.mark.parametrize("stopping", [None, "patience"])
+    def test_two_rows_of_the_lightest_and_the_heaviest_weights_give_a_model(self, stopping):
+        X, y = self.subject.make_data()
+        X, y = X[:2], np.array([y.min(), y.max()])
+        model = self.subject.estimator(n_estimators=3, stopping=stopping, random_state=0)
+        model.fit(X, y, sample_weight=[1e-300, 1e300])
+        assert np.isfinite(self.subject.run(model, X)).all()
+        assert not np.isnan(model.train_scores_).any()
+
     # Scores
+
+    @pytest.mark.parametrize("weights", [[1e-300, 1e300], [1.7e308, 1.7e308], [0.0, 5e-324]])
+    def test_validation_rows_may_be_extremely_light_or_heavy(self, weights):
+        X, y = self.subject.make_data()
+        weights = np.resize(weights, len(X))
+        model = self.subject.make().fit(X, y, X_val=X, y_val=y, sample_weight_val=weights)
+        expected = self.subject.score(y, model.predict(X), sample_weight=weights / weights.max())
+        assert model.validation_score_ == pytest.approx(expected, abs=self.subject.precision)
 
     def test_weights_count_in_the_out_of_patch_score(self):
         X, y = self.subject.make_data()

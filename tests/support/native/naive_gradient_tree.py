@@ -11,6 +11,8 @@ from mpboost import _native
 from .naive_tree import MISSING, as_columns, find_leaves, read_sets, read_splits
 
 IMAGINED_ROWS = 10  # of a categorical feature, on both sides of its splits
+FREE_CATEGORIES = 5  # of which nothing is taken off
+CHANCE_SHARE = 0.75
 NO_BOUNDS = (-np.inf, np.inf)
 
 
@@ -135,6 +137,16 @@ def find_extra_l2(problem: Problem, node: Node, column: int) -> float:
     return IMAGINED_ROWS * problem.hessians[node.rows].mean() if problem.is_categorical[column] else 0.0
 
 
+def find_chance(problem: Problem, node: Node, column: int) -> float:
+    """Give what is taken off the gains of a categorical feature."""
+    hessian = problem.hessians[node.rows].sum() + problem.l2_regularization
+    if not problem.is_categorical[column] or hessian == 0:
+        return 0.0
+    rest = problem.gradients[node.rows] + problem.hessians[node.rows] * node.value
+    n_categories = len(np.unique(problem.patch_codes[column, node.rows]))
+    return CHANCE_SHARE * max(0, n_categories - FREE_CATEGORIES) * (rest @ rest) / hessian
+
+
 def list_numeric(problem: Problem, node: Node, column: int) -> tuple[NDArray, NDArray]:
     """List what rows of a node go left by each threshold, [split][row], and which splits are monotonic."""
     codes = problem.patch_codes[column, node.rows].astype(int)
@@ -176,6 +188,7 @@ def find_best(problem: Problem, node: Node) -> tuple[float, int, NDArray[np.bool
         goes_left = goes_left[is_allowed & (smaller >= problem.min_samples_leaf)]
         g, h = goes_left @ problem.gradients[node.rows], goes_left @ problem.hessians[node.rows]
         gains = find_gains(problem, node, g, h, find_extra_l2(problem, node, column))
+        gains -= find_chance(problem, node, column)
         if len(gains) and gains.max() > best[0]:
             best = float(gains.max()), column, goes_left[gains.argmax()]
     return best if best[1] >= 0 else (0.0, *best[1:])
@@ -275,6 +288,7 @@ def check_tree(problem: Problem, grown: _native.GradientTree) -> None:
         left = node.children[0].rows
         sums = problem.gradients[left].sum(), problem.hessians[left].sum()
         gain = find_gains(problem, node, *sums, find_extra_l2(problem, node, node.feature))
+        gain -= find_chance(problem, node, node.feature)
         assert abs(node.gain - gain) <= tolerance
         assert find_best(problem, node)[0] <= gain + 2 * tolerance + 1e-6 * gain  # scores are in single precision
     check_order(problem, root, leaves)

@@ -19,7 +19,11 @@ def credit_splits(
     weights: NDArray[np.float64] | None = None,
     sets: NDArray[np.bool_] = NO_SETS,
 ) -> NDArray[np.float64]:
-    """Sum up, split by split, how much better each side says the labels of the unseen rows than the node did."""
+    """Sum up, split by split, how much better each side says the labels of the unseen rows than the node did.
+
+    A node says what its rows of the minipatch have on average. Where unseen rows may have a category that these never
+    had, or lack a value, it says what its sides say to the unseen rows on average.
+    """
     weights = np.ones(len(rows)) if weights is None else weights
     origin = find_opinion(labels[rows], weights) if labels.dtype == np.float64 else Fraction(0)
     credits = [Fraction(0)] * len(codes)
@@ -32,6 +36,9 @@ def credit_splits(
         if seen_left.all() or not seen_left.any():
             continue  # not a split of this minipatch
         before = find_opinion(labels[rows[seen]], weights[seen])
+        if len(judges) and (split["categories"] >= 0 or (codes[split["feature"]] == MISSING).any()):
+            sides = [find_opinion(labels[rows[part]], weights[part]) for part in (seen[seen_left], seen[~seen_left])]
+            before = mix(*sides, Fraction(int(judges_left.sum()), len(judges)))
         for side, seen_here, judges_here in [
             ("left", seen[seen_left], judges[judges_left]),
             ("right", seen[~seen_left], judges[~judges_left]),
@@ -57,6 +64,13 @@ def find_opinion(labels: NDArray[Any], weights: NDArray[np.float64]) -> Any:
     if labels.dtype == np.uint16:
         return {k: sum(weight for label, weight in pairs if label == k) / total for k in set(labels.tolist())}
     return sum(Fraction(label) * weight for label, weight in pairs) / total
+
+
+def mix(left: Any, right: Any, share: Fraction) -> Any:
+    """Give the mean of two opinions, of which the left one has this share."""
+    if isinstance(left, dict):
+        return {k: share * left.get(k, Fraction(0)) + (1 - share) * right.get(k, Fraction(0)) for k in left | right}
+    return share * left + (1 - share) * right
 
 
 def approve(opinion: Any, label: Any, origin: Fraction) -> Fraction:

@@ -1,0 +1,86 @@
+// Gradient boosting after a tree is grown: sums and quantiles by leaf, and steps of each loss.
+#include "mpboost/leaf_sums.hpp"
+#include "mpboost/losses.hpp"
+#include "stress.hpp"
+
+namespace stress {
+namespace {
+
+using namespace mpboost;
+
+// By a small tree and by a large one.
+template <std::int64_t outputs>
+void sum_by_leaf(const Data& data, Threads& threads, Digest& digest) {
+  for (const Tree* tree : {&data.small, &data.large}) {
+    std::vector<std::uint16_t> leaves(n_rows);
+    digest.add(
+        sum_leaves(*tree, data.columns, data.gradients.data(), data.hessians.data(), outputs, leaves.data(), threads));
+    digest.add(leaves);
+    digest.add(sum_rows(data.rows, data.patch_weights.data(), leaves.data(), data.gradients.data(),
+                        data.hessians.data(), outputs, static_cast<std::int64_t>(tree->n_leaves())));
+  }
+}
+
+void compute_leaf_quantiles(const Data& data, Threads& threads, Digest& digest) {
+  for (const float* weights : {static_cast<const float*>(nullptr), data.small_weights.data()})
+    digest.add(leaf_quantiles(data.classes.data(), data.gradients.data(), weights, n_rows, 0.3, n_classes, threads));
+}
+
+// A step without leaves, then one with the values of leaves; without weights of rows, then with them.
+template <class Label, class Step>
+void step_twice(const Data& data, const std::vector<Label>& labels, std::int64_t outputs, Digest& digest, Step step) {
+  std::vector<float> values(static_cast<std::size_t>(n_classes * outputs));
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = 0.05f * static_cast<float>(k);
+  std::vector<float> raw(data.gradients.begin(), data.gradients.begin() + n_rows * outputs);
+  std::vector<float> gradients(raw.size()), hessians(raw.size());
+  for (const bool is_full : {false, true}) {
+    digest.add(step(LossRows<Label>{.n_rows = n_rows,
+                                    .n_outputs = outputs,
+                                    .raw = raw.data(),
+                                    .leaves = is_full ? data.classes.data() : nullptr,
+                                    .values = is_full ? values.data() : nullptr,
+                                    .labels = labels.data(),
+                                    .weights = is_full ? data.small_weights.data() : nullptr,
+                                    .gradients = gradients.data(),
+                                    .hessians = hessians.data(),
+                                    .parameter = 0.4f}));
+    digest.add(raw);
+    digest.add(gradients);
+    digest.add(hessians);
+  }
+}
+
+void step_by_log_loss(const Data& data, Threads& threads, Digest& digest) {
+  step_twice(data, data.signs, 1, digest, [&](const auto& rows) { return step_log_loss(rows, threads); });
+}
+
+void step_by_softmax(const Data& data, Threads& threads, Digest& digest) {
+  std::vector<std::uint16_t> labels = data.classes;
+  for (std::uint16_t& label : labels) label = label % n_outputs;
+  step_twice(data, labels, n_outputs, digest, [&](const auto& rows) { return step_softmax(rows, threads); });
+}
+
+template <ValueLoss loss>
+void step_by_value_loss(const Data& data, Threads& threads, Digest& digest) {
+  step_twice(data, data.small_numbers, 1, digest, [&](const auto& rows) { return step_values(loss, rows, threads); });
+}
+
+constexpr Case cases[] = {
+    {"leaf sums", true, sum_by_leaf<1>},
+    {"leaf sums, many outputs", true, sum_by_leaf<n_outputs>},
+    {"leaf quantiles", true, compute_leaf_quantiles},
+    {"log loss", true, step_by_log_loss},
+    {"softmax", true, step_by_softmax},
+    {"squared error", true, step_by_value_loss<ValueLoss::squared>},
+    {"absolute error", true, step_by_value_loss<ValueLoss::absolute>},
+    {"quantile loss", true, step_by_value_loss<ValueLoss::quantile>},
+    {"Huber loss", true, step_by_value_loss<ValueLoss::huber>},
+    {"Poisson loss", true, step_by_value_loss<ValueLoss::poisson>},
+    {"gamma loss", true, step_by_value_loss<ValueLoss::gamma>},
+};
+
+}  // namespace
+
+std::span<const Case> list_gradient_cases() { return cases; }
+
+}  // namespace stress

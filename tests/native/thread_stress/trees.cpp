@@ -1,0 +1,88 @@
+// Trees and forests applied to all rows.
+#include "mpboost/apply.hpp"
+#include "mpboost/forest.hpp"
+#include "stress.hpp"
+
+namespace stress {
+namespace {
+
+using namespace mpboost;
+
+// Apply a small and a large tree.
+template <class Out, auto apply>
+void apply_both(const Data& data, const Tree& small, const Tree& large, Threads& threads, Digest& digest) {
+  for (const Tree* tree : {&small, &large}) {
+    std::vector<Out> out(static_cast<std::size_t>(n_rows * tree->n_outputs));
+    apply(*tree, data.columns, out.data(), threads);
+    digest.add(out);
+  }
+}
+
+void find_leaves(const Data& data, Threads& threads, Digest& digest) {
+  apply_both<std::int32_t, apply_leaves>(data, data.small, data.large, threads, digest);
+}
+
+void find_leaf_numbers(const Data& data, Threads& threads, Digest& digest) {
+  apply_both<std::uint16_t, apply_leaf_numbers>(data, data.small, data.large, threads, digest);
+}
+
+void find_votes(const Data& data, Threads& threads, Digest& digest) {
+  apply_both<std::int8_t, apply_votes>(data, data.small, data.large, threads, digest);
+}
+
+void find_classes(const Data& data, Threads& threads, Digest& digest) {
+  apply_both<std::uint16_t, apply_classes>(data, data.small_class, data.large_class, threads, digest);
+}
+
+void find_values(const Data& data, Threads& threads, Digest& digest) {
+  apply_both<double, apply_values>(data, data.small, data.large, threads, digest);
+}
+
+void find_vectors(const Data& data, Threads& threads, Digest& digest) {
+  apply_both<double, apply_values>(data, data.small_vector, data.large_vector, threads, digest);
+}
+
+Forest make_forest(const Tree& small, const Tree& large) {
+  Forest forest;
+  for (const Tree* tree : {&small, &large, &small}) forest.append(*tree);
+  return forest;
+}
+
+void sum_votes(const Data& data, Threads& threads, Digest& digest) {
+  std::vector<std::int32_t> totals(n_rows);
+  make_forest(data.small, data.large).add_votes(data.columns, 0, 3, totals.data(), threads);
+  digest.add(totals);
+}
+
+void sum_class_votes(const Data& data, Threads& threads, Digest& digest) {
+  std::vector<std::int32_t> totals(n_rows * n_classes);
+  const Forest forest = make_forest(data.small_class, data.large_class);
+  forest.add_class_votes(data.columns, 0, 3, n_classes, totals.data(), threads);
+  digest.add(totals);
+}
+
+void sum_values(const Data& data, Threads& threads, Digest& digest) {
+  std::vector<double> totals(n_rows);
+  make_forest(data.small, data.large).add_values(data.columns, 0, 3, totals.data(), threads);
+  digest.add(totals);
+}
+
+void sum_vectors(const Data& data, Threads& threads, Digest& digest) {
+  std::vector<double> totals(n_rows * n_outputs);
+  make_forest(data.small_vector, data.large_vector).add_values(data.columns, 0, 3, totals.data(), threads);
+  digest.add(totals);
+}
+
+constexpr Case cases[] = {
+    {"leaves", true, find_leaves},        {"leaf numbers", true, find_leaf_numbers},
+    {"votes", true, find_votes},          {"classes", true, find_classes},
+    {"values", true, find_values},        {"values, many outputs", true, find_vectors},
+    {"forest: votes", true, sum_votes},   {"forest: class votes", true, sum_class_votes},
+    {"forest: values", true, sum_values}, {"forest: values, many outputs", true, sum_vectors},
+};
+
+}  // namespace
+
+std::span<const Case> list_tree_cases() { return cases; }
+
+}  // namespace stress
