@@ -22,7 +22,17 @@ from benchmarks.data.flips import flip
 from benchmarks.data.made_up import make_table
 from benchmarks.defaults import tolerances
 from benchmarks.quality import __main__ as quality
-from benchmarks.quality import calibration, categories, label_issues, noise_columns, rare_classes, tasks, tuning
+from benchmarks.quality import (
+    calibration,
+    categories,
+    intervals,
+    label_issues,
+    label_noise,
+    noise_columns,
+    rare_classes,
+    tasks,
+    tuning,
+)
 from benchmarks.speed import __main__ as speed
 from benchmarks.speed import metrics, progress_bar, sparse
 from benchmarks.speed.literal import fit_literal, update_features, weigh_observations
@@ -208,7 +218,7 @@ def test_measure_growth_finds_a_short_peak():
 
 @pytest.mark.parametrize(
     "benchmark",
-    [speed, quality, calibration, categories, label_issues, tuning],
+    [speed, quality, calibration, categories, intervals, label_issues, label_noise, tuning],
     ids=lambda module: module.__name__,
 )
 def test_benchmarks_say_what_to_do_without_data(benchmark, tmp_path, monkeypatch, capsys):

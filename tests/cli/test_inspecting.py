@@ -151,6 +151,9 @@ def test_info_tells_what_a_model_is(run, fit):
         assert said in words
     facts = json.loads(run("info", "model.mpb", "--json").stdout)
     assert (facts["target"], facts["classes"], facts["trees"]) == ("churned", ["no", "yes"], 20)
+    low, high = facts["oop_interval"]
+    assert low < facts["oop_score"] < high
+    assert f"95 %: {100 * low:.1f} to {100 * high:.1f} %" in words
 
 
 def test_info_reads_models_from_python(run, folder):

@@ -127,7 +127,7 @@ def test_scoring_takes_functions_and_scorers(cls):
 @pytest.mark.parametrize("cls", [*CLASSIFIERS, *REGRESSORS])
 def test_fit_stops_by_the_chosen_metric(cls):
     """The best iteration has the largest mean of the metric, whatever the default would stop by."""
-    y = NUMBERS[1] if cls in REGRESSORS else Y
+    X, y = NUMBERS if cls in REGRESSORS else (CLASS_X, Y)
     ages = []
 
     def fall(y, predicted, weights):  # better until the hundredth call, then worse

@@ -154,6 +154,7 @@ def test_quantiles_cover_their_share_of_new_rows(alpha):
     assert covered[noisy].mean() == pytest.approx(alpha, abs=0.08)
 
 
+@pytest.mark.filterwarnings("ignore:This model is no better")
 def test_absolute_error_is_blind_to_outliers():
     X, y = make_numbers()
     clean = 10 * X[:, 0]

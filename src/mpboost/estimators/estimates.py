@@ -22,7 +22,7 @@ MAX_CELLS = 10_000_000
 
 #: Only with so many judged rows and learners can it be told that a model is no better than a constant prediction.
 #: Of classes, so many rows must not be of the largest one.
-MIN_ROWS, MIN_LEARNERS, MIN_OTHERS = 300, 30, 50
+MIN_ROWS, MIN_LEARNERS, MIN_OTHERS = 500, 30, 50
 
 
 def estimate_score(run: BoostingRun, problem: Problem, literal: float) -> dict[str, Any]:
