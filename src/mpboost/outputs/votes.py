@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: How much of the votes of other learners a row gets back that is drawn e times as often as the average row.
-FEEDBACK = 0.03
+FEEDBACK = 0.015
 
 
 def rank_classes(
@@ -128,7 +128,7 @@ def correct_votes(
     >>> import numpy as np
     >>> counts, n_judges = np.array([[26, 24], [90, 0]]), np.array([50, 90])
     >>> correct_votes(counts, np.array([1, 0]), n_judges, 100).round(1)
-    array([[25.6, 24.4],
+    array([[25.8, 24.2],
            [90. ,  0. ]])
     """
     shares = 1.0 - n_judges / n_learners
