@@ -221,3 +221,12 @@ def test_oop_tune_compares_by_the_chosen_metric():
     assert found.best_score_ == pytest.approx(found.best_estimator_.oop_score_, abs=0.02)
     with pytest.raises(ValueError, match="Did you mean 'roc_auc'"):
         oop_tune(make(MPBoostClassifier), X, Y, {"max_depth": [1, 6]}, scoring="roc_auk")
+
+
+def test_gradient_models_are_not_best_before_they_have_learned_anything():
+    # With class weights, models that predict the same for all rows may be right about all rows of the common class.
+    X, y = make_classification(4000, 10, n_informative=3, weights=[0.93], flip_y=0.1, class_sep=0.5, random_state=3)
+    parameters = {"class_weight": "balanced", "scoring": "accuracy", "n_iter_no_change": 20}
+    for seed in range(6):
+        model = MPGradientBoostingClassifier(**parameters, random_state=seed).fit(X, y)
+        assert model.best_iteration_ > 2 * model.n_models_

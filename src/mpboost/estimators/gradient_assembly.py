@@ -129,7 +129,8 @@ def _make_stopping(settings: GradientSettings, task: GradientTask, watched: Watc
         patience * n_models,
         watched.name,
         window=max(1, window // every),
-        burn_in=0,
+        # A loss tells from the first tree on; models that still predict the same for all rows may be right by chance.
+        burn_in=0 if watched.is_loss else patience // 10 * n_models,
         relative_tolerance=LOSS_TOLERANCE if watched.is_loss else SCORE_TOLERANCE,
         tolerance=MIN_LOSS_TOLERANCE if watched.is_loss else 0.0,
         settled_after=max(1, patience // 2) * n_models,
