@@ -16,7 +16,7 @@ from mpboost import (
     MPGradientBoostingClassifier,
     MPGradientBoostingRegressor,
 )
-from mpboost.outputs.votes import correct_votes
+from mpboost.outputs.votes import FEEDBACK, correct_votes
 
 CLASSIFIERS = [MPBoostClassifier, MPGradientBoostingClassifier]
 REGRESSORS = [MPBoostRegressor, MPGradientBoostingRegressor]
@@ -83,7 +83,7 @@ def test_str_of_a_fitted_model_tells_its_score_and_repr_does_not(cls):
 def test_correct_votes_moves_votes_to_rows_that_are_drawn_often():
     counts = np.array([[6, 4, 0], [6, 4, 0], [30, 2, 0]])
     corrected = correct_votes(counts, np.array([1, 0, 0]), counts.sum(axis=1), 40)
-    moved = 0.015 * 10 * np.log(0.75 / np.mean([0.75, 0.75, 0.2]))
+    moved = 0.5 * FEEDBACK * 10 * np.log(0.75 / np.mean([0.75, 0.75, 0.2]))
     np.testing.assert_allclose(corrected - counts, [[-moved, moved, 0], [moved, -moved, 0], [0, 0, 0]], atol=1e-12)
 
 

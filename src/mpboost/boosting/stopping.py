@@ -11,7 +11,7 @@ LEAST_SCORE = -1e300
 
 #: Gains that do not prolong a fit: as shares of a score and of a loss, and of a loss in the engine's units, too.
 #: docs/defaults.md has the measurements.
-SCORE_TOLERANCE, LOSS_TOLERANCE, MIN_LOSS_TOLERANCE = 1e-4, 5e-3, 1e-4
+SCORE_TOLERANCE, LOSS_TOLERANCE, MIN_LOSS_TOLERANCE = 1e-4, 2e-3, 1e-4
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from mpboost.outputs.statistics import compute_mean, pick_rows
 from mpboost.tasks.gradients import GradientTask
 from mpboost.tasks.voting import VotingTask
 
-#: Corrected votes have at most so many cells, rows times classes; if there are more, a sample of rows is taken.
-MAX_CELLS = 10_000_000
+#: Corrected votes have at most so many cells, rows times classes, since they take much memory; if there are more, the
+#: correction is estimated from a sample of rows.
+MAX_CELLS = 100_000
 
 #: Only with so many judged rows and learners can it be told that a model is no better than a constant prediction.
 #: Of classes, so many rows must not be of the largest one.
@@ -38,7 +39,8 @@ def estimate_score(run: BoostingRun, problem: Problem, literal: float) -> dict[s
     }
     if not run.has_oop_score:
         return unknown | {"oop_score_": np.nan}
-    task, score = run.parts.task, literal
+    task: Any = run.parts.task
+    score = literal
     own = DEFAULT_OF_NUMBERS if problem.classes is None else DEFAULT_OF_CLASSES
     metric = Metric(run.params["scoring"] or own, problem.classes)
     rows, predictions = _judge(run)
@@ -47,6 +49,9 @@ def estimate_score(run: BoostingRun, problem: Problem, literal: float) -> dict[s
         return unknown
     if _corrects(run):
         score = metric.compute(predictions, labels, weights)
+        if _has_too_many_cells(task):
+            _, uncorrected = task.present_oop(run.best.task, run.best_iteration, rows)
+            score += literal - metric.compute(uncorrected, labels, weights)
     constant = _predict_constant(labels, weights, problem.classes)
     try:
         constant_score = metric.compute(constant, labels, weights)
@@ -86,13 +91,19 @@ def _judge(run: BoostingRun) -> tuple[Positions, Predictions]:
     task: Any = run.parts.task
     if isinstance(task, GradientTask):
         return task.out_of_patch.rows, task.loss.present(run.best.task["oop_raw"])
-    rows = np.arange(len(task.labels))
-    if isinstance(task, VotingTask) and len(rows) * len(task.ranks) > MAX_CELLS:
-        rows = pick_rows(len(rows), MAX_CELLS // len(task.ranks))
+    n_rows = len(task.labels)
+    if isinstance(task, VotingTask) and _has_too_many_cells(task):
+        rows = pick_rows(n_rows, max(2, MAX_CELLS // len(task.ranks)))
+    else:
+        rows = np.arange(n_rows)
     if _corrects(run):
         return task.present_corrected(run.best.task, run.best_iteration, rows)
     judged: tuple[Positions, Predictions] = task.present_oop(run.best.task, run.best_iteration, rows)
     return judged
+
+
+def _has_too_many_cells(task: VotingTask) -> bool:
+    return len(task.labels) * len(task.ranks) > MAX_CELLS
 
 
 def _predict_constant(labels: NDArray[Any], weights: Floats | None, classes: NDArray[Any] | None) -> Predictions:

@@ -103,7 +103,7 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         ``n_iter_no_change`` iterations of each model, and keeps the trees up to the best iteration. None runs all
         iterations and keeps all trees.
     n_iter_no_change : int, default=100
-        Iterations without a noticeable gain before "patience" stops: one of 0.5 % of the loss, or of 0.01 % of a score.
+        Iterations without a noticeable gain before "patience" stops: one of 0.2 % of the loss, or of 0.01 % of a score.
         It compares means over the last ``n_iter_no_change // 20`` losses per model. It also stops if the score is
         perfect, or the loss does not change at all, for half as many iterations.
     scoring : str, callable or None, default=None
