@@ -230,3 +230,22 @@ def test_other_losses_are_refused(loss):
     for estimator in (MPGradientBoostingClassifier, MPGradientBoostingRegressor):
         with pytest.raises(ValueError, match="'loss' parameter"):
             estimator(loss=loss).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300], ids=["nan", "inf", "huge"])
+@pytest.mark.parametrize("estimator", [MPGradientBoostingRegressor, MPGradientBoostingClassifier])
+def test_inverse_link_that_is_no_number_is_refused(estimator, value):
+    class Odd:
+        def gradient_hessian(self, y, raw):
+            return raw - y, np.ones_like(raw)
+
+        def inverse_link(self, raw):
+            return np.full_like(raw, value)
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = estimator(loss=Odd(), n_estimators=4, random_state=0)
+    if np.isfinite(value):
+        model.fit(X, (X[:, 0] > 0).astype(int))  # no warning of numpy
+    else:
+        with pytest.raises(ValueError, match="must return finite numbers"):
+            model.fit(X, (X[:, 0] > 0).astype(int))

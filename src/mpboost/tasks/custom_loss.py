@@ -74,7 +74,7 @@ class CustomLoss(Loss):
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Compute the accuracy or R^2, as built-in losses do."""
         if isinstance(self._like, ValueLoss):
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 return compute_r2(predict_values(self._custom, raw), labels, weights)
         return self._like.compute_score(raw, labels, weights)
 

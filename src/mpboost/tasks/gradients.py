@@ -236,9 +236,9 @@ class GradientTask:
 
 
 def _average_known(scores: list[float]) -> float:
-    """Average the scores of the models that have one."""
+    """Average the scores of the models that have one; NaN if none has."""
     known = [score for score in scores if score == score]
-    return sum(known) / len(known)
+    return sum(known) / len(known) if known else np.nan
 
 
 def compute_sizes(gradients: Singles) -> Floats:

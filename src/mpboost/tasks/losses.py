@@ -399,10 +399,12 @@ def predict_shares(loss: Any, raw: Floats) -> Floats:
 
 
 def _invert_link(loss: Any, raw: Floats, shapes: list[tuple[int, ...]]) -> Floats:
-    """Convert raw predictions by a user's method, whose result must have one of these shapes."""
+    """Convert raw predictions by a user's method, whose result must be finite and have one of these shapes."""
     numbers = as_real(loss.inverse_link(raw), f"The inverse_link of {loss!r}")
     if numbers.shape not in shapes:
         raise ValueError(f"The inverse_link of {loss!r} returns shape {numbers.shape}, but must return {shapes[0]}.")
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"The inverse_link of {loss!r} must return finite numbers.")
     return numbers
 
 
