@@ -393,6 +393,8 @@ def predict_shares(loss: Any, raw: Floats) -> Floats:
     """
     if hasattr(loss, "inverse_link"):
         shares = _invert_link(loss, raw, [raw.shape, (len(raw), 2)] if raw.ndim == 1 else [raw.shape])
+        if not ((shares >= -1e-9) & (shares <= 1.0 + 1e-9)).all():
+            raise ValueError(f"The inverse_link of {loss!r} must return probabilities, between 0 and 1.")
     else:
         shares = expit(raw) if raw.ndim == 1 else softmax(raw, axis=1)
     return np.stack([1.0 - shares, shares], axis=1) if shares.ndim == 1 else shares
