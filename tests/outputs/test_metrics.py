@@ -127,6 +127,10 @@ def test_metric_that_cannot_be_computed_says_so():
     with pytest.raises(ValueError, match="scoring='accuracy' cannot be computed"):
         Metric("accuracy", None).compute(NumberPredictions(y), y, None)
 
+    huge = np.array([1e300, -1e300, 0.5])  # scikit-learn casts them to integers, and numpy would warn
+    with pytest.raises(ValueError, match="scoring='f1_macro' cannot be computed"):
+        Metric("f1_macro", None).compute(NumberPredictions(huge), huge, None)
+
     def takes_no_weights(y, predicted):
         return 0.0
 

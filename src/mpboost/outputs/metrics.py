@@ -93,7 +93,7 @@ class Metric:
         if self._classes is not None:
             labels = self._classes[to_codes(labels)]
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), np.errstate(over="ignore", invalid="ignore"):
                 warnings.simplefilter("ignore", UndefinedMetricWarning)
                 score = self._compute(predictions, labels, weights)
             return float(score)
