@@ -28,6 +28,7 @@ from mpboost.inspection.label_issues import estimate_label_noise, find_label_iss
 from mpboost.model_files.container import ModelFileError
 from mpboost.model_files.model_file import load_model, save_model
 from mpboost.reporting import Report, report
+from mpboost.table_files.reading import read_table
 from mpboost.tuning.search import OOPSearch, oop_tune
 
 __version__ = "0.1.0"
@@ -60,6 +61,7 @@ __all__ = [
     "find_label_issues",
     "load_model",
     "oop_tune",
+    "read_table",
     "report",
     "save_model",
 ]

@@ -1,5 +1,6 @@
 """Reads what users pass as X: arrays, data frames of any library, and sparse matrices."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -17,6 +18,7 @@ from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_array, validate_data
 
 from mpboost.data.categories import Factors, as_keys, factorise
+from mpboost.data.dates import name_source, split_dates
 from mpboost.data.tables import ColumnTable, DenseTable, SparseTable, Table, as_native
 
 #: How scikit-learn checks tables: infinity is allowed, NaN is a missing value.
@@ -82,6 +84,7 @@ def read_source(estimator: BaseEstimator, X: Any, *, reset: bool, has_categories
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             _check_not_empty(frame)
+            frame = _split_dates(frame, None if reset else getattr(estimator, "feature_names_in_", None))
             validate_data(estimator, _make_header(frame), reset=reset, skip_check_array=True)
             array = _read_at_once(frame)
             return FrameSource(list(frame.iter_columns())) if array is None else ArraySource(array, frame.columns)
@@ -237,6 +240,22 @@ class _Header:
 
     def column_names(self) -> list[str]:
         return self._names
+
+
+def _split_dates(frame: nw.DataFrame[Any], known: Sequence[str] | None) -> nw.DataFrame[Any]:
+    """Split dates into numbers; refuse text where a model knows the parts of dates."""
+    frame = split_dates(frame, known)
+    if known is None:
+        return frame
+    missing = [name for name in known if name not in frame.columns]
+    for name in missing:
+        source, part = name_source(name, frame.columns)
+        if part and source in frame.columns:
+            raise TypeError(
+                f"Column {source!r} of X contains {frame[source].dtype}, but the model was trained on dates ({name}): "
+                "convert it to dates, or read the file with mpboost.read_table."
+            )
+    return frame
 
 
 def _make_header(frame: nw.DataFrame[Any]) -> Any:

@@ -1,0 +1,1 @@
+"""Files with tables: find out how they are written, read them, and choose features; needs pyarrow."""

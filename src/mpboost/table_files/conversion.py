@@ -1,0 +1,170 @@
+"""Convert the text columns of a table to numbers, dates, and true or false, where all of their values allow it."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mpboost.table_files.dates import ORDER_WORDS, DateText, read_clock_times
+from mpboost.table_files.distinct import Distinct, clear_missing
+from mpboost.table_files.numbers import NumberText, cast_numbers, is_dotted
+from mpboost.table_files.options import Habits, ReadingOptions
+
+Examined = pa.ChunkedArray | NumberText | DateText
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A table with converted columns.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    habits : Habits
+        The decimal mark and the order of dates that the columns show.
+    notes : list of str
+        What a user may not expect.
+    obstacles : dict of str
+        Columns that stay words although most of their values look like numbers or dates, and why.
+    """
+
+    table: pa.Table
+    habits: Habits
+    notes: list[str]
+    obstacles: dict[str, str]
+
+
+def convert_text(
+    table: pa.Table,
+    options: ReadingOptions,
+    *,
+    as_words: Collection[str] = (),
+    usual: Habits | None = None,
+    comma_is_usual: bool = False,
+) -> Converted:
+    """Convert the columns of a table of text.
+
+    A column is examined on its own. What it leaves open, the decimal mark of 1,234 or the month of 3/9/2017, is decided
+    by what other columns show, then by what is usual.
+
+    Parameters
+    ----------
+    table : Table
+        The table; columns of other types than text stay as they are.
+    options : ReadingOptions
+        What the user said: it overrules everything.
+    as_words : collection of str
+        Columns that stay text even if they look like numbers.
+    usual : Habits
+        What the training table showed, for a table to predict.
+    comma_is_usual : bool
+        Whether a comma that can be a decimal mark is one, if nothing else decides.
+    """
+    usual = usual or Habits()
+    found = {name: _examine(table[name], options, is_words=name in as_words) for name in table.column_names}
+    converter = _Converter(
+        options,
+        decimal=options.decimal or _choose_most_common(_list_decimals(table, found)) or usual.decimal,
+        order=options.dates or _choose_most_common(each.decides for each in found.values() if isinstance(each, DateText)) or usual.dates,
+        comma_is_usual=comma_is_usual,
+    )
+    columns = {name: converter.convert(name, each) for name, each in found.items()}
+    notes = converter.notes + [f"{name} stays words: {why}" for name, why in converter.obstacles.items()]
+    habits = Habits(converter.decimal, converter.order if converter.order in ORDER_WORDS else "")
+    return Converted(pa.table(columns), habits, notes, converter.obstacles)
+
+
+class _Converter:
+    """Converts examined columns, and writes down what a user may not expect."""
+
+    def __init__(self, options: ReadingOptions, *, decimal: str, order: str, comma_is_usual: bool):
+        self.options, self.decimal, self.order, self._comma_is_usual = options, decimal, order, comma_is_usual
+        self.notes: list[str] = []
+        self.obstacles: dict[str, str] = {}
+
+    def convert(self, name: str, examined: Examined) -> pa.ChunkedArray:
+        """Convert a column, or leave it as text if there is an obstacle."""
+        if isinstance(examined, pa.ChunkedArray):
+            return examined
+        if examined.obstacle:
+            if not examined.distinct.are_codes:
+                self.obstacles[name] = (
+                    f"{examined.obstacle} ({self.options.write('missing', 'WORD')} for missing values)"
+                )
+            return examined.distinct.spread(examined.distinct.values)
+        return self._convert_number(name, examined) if isinstance(examined, NumberText) else self._convert_date(name, examined)
+
+    def _convert_number(self, name: str, number: NumberText) -> pa.ChunkedArray:
+        example = number.example
+        if len(number.marks) < 2 or not example or self.decimal:
+            return number.convert(self.decimal)
+        decimal = "," if self._comma_is_usual and "," in example else "."
+        meaning = "a decimal mark" if decimal in example else "a separator of thousands"
+        other = "," if decimal == "." else "."
+        if "," in example:  # a decimal point is no surprise
+            self.notes.append(
+                f"{name}: the comma of {example!r} is taken as {meaning} ({self.options.write('decimal', other)} "
+                "takes it otherwise)"
+            )
+        return number.convert(decimal)
+
+    def _convert_date(self, name: str, date: DateText) -> pa.ChunkedArray:
+        order = date.choose_order(self.order)
+        if len(date.orders) == 2 and not self.order and "." not in date.formats[order]:
+            other = "mdy" if order == "dmy" else "dmy"
+            self.notes.append(
+                f"{name}: {date.distinct.values[0].as_py()!r} may begin with the day or the month; taken as "
+                f"{ORDER_WORDS[order]} ({self.options.write('dates', other)} takes it otherwise)"
+            )
+        return date.convert(order)
+
+
+def _examine(column: pa.ChunkedArray, options: ReadingOptions, *, is_words: bool) -> Examined:
+    """Convert a column if its values leave no choice; else tell what they allow."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    cleared = clear_missing(column, options.missing)
+    if cleared.null_count == len(cleared):
+        return pa.chunked_array([pa.nulls(len(cleared))])
+    if is_words:
+        return cleared
+    numbers = cast_numbers(cleared)
+    if numbers is not None and not (pa.types.is_floating(numbers.type) and is_dotted(cleared)):
+        return numbers
+    distinct = Distinct.of(cleared)
+    truths = _read_truths(distinct)
+    if truths is not None:
+        return truths
+    number = NumberText.examine(distinct)
+    if (number is not None and not number.obstacle) or options.dates == "words":
+        return cleared if number is None else number
+    if (times := read_clock_times(distinct)) is not None:
+        return times
+    date = DateText.examine(distinct)
+    return number or cleared if date is None or (date.obstacle and number) else date
+
+
+def _read_truths(distinct: Distinct) -> pa.ChunkedArray | None:
+    """Read a column of true and false, in any case of letters; None if it has other values."""
+    lower = pc.utf8_lower(distinct.values)
+    if not pc.all(pc.is_in(lower, value_set=pa.array(["true", "false"], lower.type))).as_py():
+        return None
+    return distinct.spread(pc.equal(lower, pa.scalar("true", lower.type)))
+
+
+def _list_decimals(table: pa.Table, found: dict[str, Examined]) -> list[str]:
+    """List the decimal marks that columns show."""
+    shown = [each.decides for each in found.values() if isinstance(each, NumberText)]
+    has_points = any(
+        isinstance(each, pa.ChunkedArray) and pa.types.is_floating(each.type) and pa.types.is_string(table[name].type)
+        for name, each in found.items()
+    )
+    return [*shown, *["."] * has_points]
+
+
+def _choose_most_common(votes: Iterable[str]) -> str:
+    counts = Counter(vote for vote in votes if vote)
+    return counts.most_common(1)[0][0] if counts else ""

@@ -1,0 +1,252 @@
+"""Choose the columns of a table that a model learns from, and those that a model knows."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import types
+
+from mpboost._wording import list_names, suggest_name
+from mpboost.data.dates import name_source, split_dates
+from mpboost.estimators.base import MinipatchBooster
+from mpboost.table_files.reading import TableReading
+
+#: Text with more distinct values than this, and than half of the rows, looks like an identifier.
+MIN_IDENTIFIER_VALUES = 50
+
+#: Fewer whole numbers than this may be sorted by chance.
+MIN_ORDERED_ROWS = 10
+
+
+class ColumnKind(StrEnum):
+    """What a column contains; the values appear in messages."""
+
+    NUMBER = "numbers"
+    CATEGORY = "words"
+    DATE = "dates"
+    TIME = "times of day"
+    NOTHING = "nothing"
+    OTHER = "unsupported values"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table, and the features made from it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    kind : ColumnKind
+        What it contains.
+    features : tuple of str
+        Names of the features made from it; empty if it is left out.
+    reason : str
+        Why it is left out; empty if it is used.
+    n_missing, n_values : int
+        Number of missing values; number of distinct categories.
+    """
+
+    name: str
+    kind: ColumnKind
+    features: tuple[str, ...] = ()
+    reason: str = ""
+    n_missing: int = 0
+    n_values: int = 0
+
+
+def infer_column_kind(dtype: pa.DataType) -> ColumnKind:
+    """Infer what a column contains from its Arrow type."""
+    tests: dict[ColumnKind, Callable[[pa.DataType], bool]] = {
+        ColumnKind.NUMBER: _is_numeric,
+        ColumnKind.CATEGORY: _is_categorical,
+        ColumnKind.DATE: lambda kind: types.is_date(kind) or types.is_timestamp(kind),
+        ColumnKind.TIME: types.is_time,
+        ColumnKind.NOTHING: types.is_null,
+    }
+    return next((kind for kind, holds in tests.items() if holds(dtype)), ColumnKind.OTHER)
+
+
+def get_column(reading: TableReading, name: str) -> pa.ChunkedArray:
+    """Return a column; if there is none of this name, suggest a similar one."""
+    names = reading.table.column_names
+    if name not in names:
+        raise ValueError(f"{reading.name} has no column {name!r}{suggest_name(name, names)}")
+    return reading.table[name]
+
+
+def choose_features(
+    reading: TableReading, *, target: str, keep: Collection[str], drop: Collection[str]
+) -> list[Column]:
+    """Choose the features of each column but the target; leave out identifiers and constants unless kept."""
+    columns = []
+    for name in reading.table.column_names:
+        if name == target:
+            continue
+        values = reading.table[name]
+        kind = infer_column_kind(values.type)
+        reason = "dropped by --drop" if name in drop else _explain_exclusion(values, kind, is_kept=name in keep)
+        if name in reading.obstacles and "identifier" in reason:
+            reason = f"{reason}, {reading.obstacles[name]}"
+        features = () if reason else _name_features(name, values, kind)
+        n_values = _count_values(values) if kind is ColumnKind.CATEGORY and features else 0
+        columns.append(Column(name, kind, features, reason, values.null_count, n_values))
+    return columns
+
+
+def make_training_features(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
+    """Make a table of the chosen columns; the estimators split dates into numbers."""
+    return pa.table({column.name: as_features(table[column.name]) for column in columns if column.features})
+
+
+def make_model_features(reading: TableReading, model: MinipatchBooster) -> pa.Table | NDArray[Any]:
+    """Choose the columns that a fitted model expects; raise an error if one is missing or of another kind."""
+    table = reading.table
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return _make_features_by_position(reading, model)
+    sources = [name_source(name, table.column_names) for name in names]
+    missing = dict.fromkeys(source for source, _ in sources if source not in table.column_names)
+    if missing:
+        others = [name for name in table.column_names if name not in names]
+        hint = suggest_name(next(iter(missing)), others) if others else "."
+        raise ValueError(
+            f"{reading.name} lacks {'columns' if len(missing) > 1 else 'column'} {list_names(map(repr, missing))} that "
+            f"the model needs{hint}"
+        )
+    known = list_categories(model)
+    return pa.table(
+        {source: _make_model_column(reading, source, part, known.get(source)) for source, part in sources}
+    )
+
+
+def list_categories(model: MinipatchBooster) -> dict[str, list[Any]]:
+    """List the features whose categories are words, and these."""
+    categories = getattr(model, "categories_", None) or []
+    known = zip(getattr(model, "feature_names_in_", []), categories, strict=False)
+    return {name: words for name, words in known if words and all(isinstance(word, str) for word in words)}
+
+
+def list_word_columns(model: MinipatchBooster) -> set[str]:
+    """List the columns to read as words since the model knows them as such, though they may look like numbers."""
+    classes = getattr(model, "classes_", None)
+    has_word_classes = classes is not None and all(isinstance(label, str) for label in classes.tolist())
+    return {*list_categories(model), *([getattr(model, "target_name_", "y")] if has_word_classes else [])}
+
+
+def parse_column_names(wanted: Sequence[str], reading: TableReading) -> list[str]:
+    """Split and check column names from the command line: one per option, or several separated by commas."""
+    names: list[str] = []
+    for each in wanted:
+        names += [each] if each in reading.table.column_names else [name.strip() for name in each.split(",")]
+    for name in names:
+        get_column(reading, name)
+    return names
+
+
+def _explain_exclusion(values: pa.ChunkedArray, kind: ColumnKind, *, is_kept: bool) -> str:
+    """Explain why a column is left out; empty if it is used."""
+    n_rows = len(values)
+    if kind is ColumnKind.OTHER:
+        return f"contains unsupported values ({values.type})"
+    if values.null_count == n_rows:
+        return "has no values"
+    if is_kept:
+        return ""
+    if _is_constant(values):
+        return f"is always {values[0].as_py()}"
+    if kind is ColumnKind.CATEGORY and _count_values(values) > max(MIN_IDENTIFIER_VALUES, n_rows / 2):
+        return "looks like an identifier: text with few repeated values"
+    if types.is_integer(values.type) and n_rows >= MIN_ORDERED_ROWS and _is_sorted(values):
+        return "looks like an identifier: sorted whole numbers without repeats"
+    return ""
+
+
+def _name_features(name: str, values: pa.ChunkedArray, kind: ColumnKind) -> tuple[str, ...]:
+    """Name the features of a column: its own name, or the parts of its dates."""
+    if kind not in (ColumnKind.DATE, ColumnKind.TIME):
+        return (name,)
+    return tuple(split_dates(nw.from_native(pa.table({name: values}), eager_only=True)).columns)
+
+
+def _make_model_column(
+    reading: TableReading, name: str, part: str, categories: list[str] | None
+) -> pa.ChunkedArray:
+    """Make a column of the kind that the model was trained on."""
+    values = reading.table[name]
+    kind = infer_column_kind(values.type)
+    if part:
+        allowed = {ColumnKind.DATE} if part != "hour" else {ColumnKind.DATE, ColumnKind.TIME}
+        wanted, empty = f"dates ({name}:{part})", pa.timestamp("us")
+    elif categories:
+        allowed, wanted, empty = {ColumnKind.CATEGORY}, f"words ({list_names(categories, 3)})", pa.string()
+    else:
+        allowed, wanted, empty = {ColumnKind.NUMBER}, "numbers", pa.float64()
+    if kind is ColumnKind.NOTHING:
+        return values.cast(empty)
+    if kind not in allowed:
+        why = f": {reading.obstacles[name]}" if name in reading.obstacles else _show_example(values)
+        raise ValueError(f"Column {name!r} of {reading.name} contains {kind}, but the model was trained on {wanted}{why}.")
+    return as_features(values)
+
+
+def _make_features_by_position(reading: TableReading, model: MinipatchBooster) -> NDArray[Any]:
+    """Make an array for a model that was trained without feature names: all columns but the target, in order."""
+    target = getattr(model, "target_name_", "y")
+    names = [name for name in reading.table.column_names if name != target]
+    if len(names) != model.n_features_in_:
+        raise ValueError(
+            f"The model was trained on {model.n_features_in_} features without names, but {reading.name} has "
+            f"{len(names)} columns besides the target {target!r}."
+        )
+    return np.column_stack([as_features(reading.table[name]).to_numpy() for name in names])
+
+
+def _is_numeric(dtype: pa.DataType) -> bool:
+    is_number = types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype)
+    return is_number or types.is_boolean(dtype)
+
+
+def _is_categorical(dtype: pa.DataType) -> bool:
+    is_text = types.is_string(dtype) or types.is_large_string(dtype) or str(dtype) == "string_view"
+    return is_text or types.is_dictionary(dtype)
+
+
+def as_features(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert half floats and views of text to types that estimators read."""
+    if str(values.type) == "string_view":
+        return values.cast(pa.string())
+    if not types.is_float16(values.type):
+        return values
+    try:
+        return values.cast(pa.float32())
+    except pa.ArrowNotImplementedError:  # pyarrow < 15
+        return pa.chunked_array(
+            [[None if value is None else float(value) for value in values.to_pylist()]], pa.float32()
+        )
+
+
+def _show_example(values: pa.ChunkedArray) -> str:
+    present = values.drop_null()
+    return f", such as {present[0].as_py()!r}" if len(present) else ""
+
+
+def _count_values(values: pa.ChunkedArray) -> int:
+    return len(pc.unique(values.drop_null()))
+
+
+def _is_constant(values: pa.ChunkedArray) -> bool:
+    return values.null_count == 0 and _count_values(values) == 1
+
+
+def _is_sorted(values: pa.ChunkedArray) -> bool:
+    if values.null_count:
+        return False
+    numbers = values.to_numpy()
+    return bool(np.all(numbers[1:] > numbers[:-1]) or np.all(numbers[1:] < numbers[:-1]))

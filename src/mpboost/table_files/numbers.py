@@ -1,0 +1,113 @@
+"""Read text as numbers: decimal commas, separators of thousands, currencies, percentages."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mpboost.table_files.distinct import Distinct
+
+CURRENCIES = r"[$€£¥₹]|USD|EUR|GBP|CHF"
+_SPACES = r"\s\x{00a0}\x{202f}'’"
+_EXPONENT = r"([eE][-+]?\d+)?"
+
+#: What may be a number, whatever its marks mean.
+NUMBER_LIKE = rf"^\(?[-+−]?\s*({CURRENCIES})?\s*[-+−]?(\d[\d.,{_SPACES}]*|[.,]\d+){_EXPONENT}\s*({CURRENCIES}|%)?\)?$"
+
+#: Numbers with a decimal mark and, perhaps, the other mark or spaces between thousands.
+BY_MARK = {
+    ".": rf"^-?(\d+|[1-9]\d{{0,2}}([,{_SPACES}]\d{{2,3}})*[,{_SPACES}]\d{{3}})?(\.\d*)?{_EXPONENT}$",
+    ",": rf"^-?(\d+|[1-9]\d{{0,2}}([.{_SPACES}]\d{{2,3}})*[.{_SPACES}]\d{{3}})?(,\d*)?{_EXPONENT}$",
+}
+
+#: Rows that are looked at first.
+N_HEAD = 1000
+
+#: Dots that can only stand between thousands.
+DOTTED_THOUSANDS = r"^-?[1-9]\d{0,2}(\.\d{3})+$"
+
+
+def cast_numbers(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
+    """Convert plain numbers, with a decimal point or without; None if some value is no such number."""
+    for dtype in (pa.int64(), pa.float64()):
+        try:
+            return pc.cast(values, dtype)
+        except pa.ArrowInvalid:
+            continue
+    return None
+
+
+@dataclass(frozen=True)
+class NumberText:
+    """A text column that looks like numbers.
+
+    Attributes
+    ----------
+    distinct : Distinct
+        The column.
+    digits : StringArray
+        Its distinct values without currencies, percent signs and plus signs; null where a value is no number.
+    marks : tuple of str
+        The decimal marks with which all values can be read: none, "." or "," or both.
+    obstacle : str
+        Why the column cannot be read as numbers; empty if it can.
+    """
+
+    distinct: Distinct
+    digits: pa.Array
+    marks: tuple[str, ...]
+    obstacle: str = ""
+
+    @classmethod
+    def examine(cls, distinct: Distinct) -> Self | None:
+        """Examine a column; None if fewer than half of its rows look like numbers."""
+        values = distinct.values
+        is_like = pc.match_substring_regex(values, NUMBER_LIKE)
+        digits = pc.replace_substring_regex(values, r"^\((.*)\)$", r"-\1")  # accountants' negative numbers
+        digits = pc.replace_substring_regex(digits, rf"{CURRENCIES}|%|\+", "")
+        digits = pc.replace_substring_regex(pc.utf8_trim_whitespace(digits), r"^[-−]\s*", "-")
+        digits = pc.if_else(is_like, digits, pa.scalar(None, values.type))
+        fits = {mark: pc.fill_null(pc.match_substring_regex(digits, form), False) for mark, form in BY_MARK.items()}
+        best = max(fits.values(), key=distinct.share_of)
+        if distinct.share_of(best) < 0.5:
+            return None
+        if not pc.all(is_like).as_py():
+            return cls(distinct, digits, (), distinct.name_first(pc.invert(is_like), "is no number"))
+        has_percent = pc.match_substring(values, "%")
+        if pc.any(has_percent).as_py() and not pc.all(has_percent).as_py():
+            return cls(distinct, digits, (), distinct.name_first(pc.invert(has_percent), "has no %, while others have"))
+        if len(pc.unique(pc.extract_regex(values, f"(?P<unit>{CURRENCIES})").field("unit").drop_null())) > 1:
+            return cls(distinct, digits, (), "it has several currencies")
+        marks = tuple(mark for mark, is_fit in fits.items() if pc.all(is_fit).as_py())
+        if marks:
+            return cls(distinct, digits, marks)
+        return cls(distinct, digits, (), distinct.name_first(pc.invert(best), "is written unlike the other numbers"))
+
+    @property
+    def decides(self) -> str:
+        """The decimal mark that this column shows; empty if its values do not tell."""
+        return self.marks[0] if len(self.marks) == 1 and self.example else ""
+
+    @property
+    def example(self) -> str:
+        """The first value with a mark; empty if there is none."""
+        marked = self.digits.filter(pc.match_substring_regex(self.digits, "[.,]"))
+        return str(marked[0].as_py()) if len(marked) else ""
+
+    def convert(self, decimal: str) -> pa.ChunkedArray:
+        """Convert the column; ``decimal`` is the mark to use where both would do."""
+        mark = decimal if decimal in self.marks else self.marks[0]
+        digits = pc.replace_substring_regex(self.digits, rf"[{'.' if mark == ',' else ','}{_SPACES}]", "")
+        numbers = cast_numbers(pc.replace_substring(digits, ",", "."))
+        assert numbers is not None  # the patterns allow nothing else
+        return self.distinct.spread(numbers)
+
+
+def is_dotted(values: pa.ChunkedArray) -> bool:
+    """Check whether all dots of a column of numbers can stand between thousands, and there are some."""
+    for part in (values.slice(0, N_HEAD), values):  # the first rows show for most columns that this is not so
+        dotted = part.filter(pc.match_substring(part, "."))
+        if not pc.all(pc.match_substring_regex(dotted, DOTTED_THOUSANDS), min_count=0).as_py():
+            return False
+    return len(dotted) > 0

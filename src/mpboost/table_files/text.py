@@ -1,0 +1,79 @@
+"""Read text files with separators, such as CSV: all cells as text."""
+
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from mpboost.table_files.bytes import SAMPLE_BYTES, FileBytes
+from mpboost.table_files.dialects import Dialect, find_dialect
+from mpboost.table_files.options import ReadingOptions
+
+#: Bytes that are parsed at a time: no row may be longer.
+BLOCK_BYTES = 1 << 22
+
+#: Encodings that are tried if a file is not in UTF-8; the last one can read anything.
+FALLBACKS = ("utf-8", "cp1252", "latin-1")
+
+#: Characters of a bad row that are shown.
+SHOWN = 80
+
+
+def read_text(file: FileBytes, options: ReadingOptions) -> tuple[pa.Table, Dialect]:
+    """Read a text file: a table of text, and how the file is written.
+
+    Every cell is text here, an empty one too: columns are converted when all of their values are known.
+    """
+    sample = file.read_sample()
+    for fallback in FALLBACKS:
+        dialect = find_dialect(sample, options, is_whole=len(sample) < SAMPLE_BYTES, default=fallback)
+        try:
+            table = _parse(file, dialect)
+        except (UnicodeError, pa.ArrowInvalid) as error:
+            is_about_encoding = isinstance(error, UnicodeError) or "UTF8" in str(error)
+            if is_about_encoding and dialect.encoding == fallback and not options.encoding:
+                continue
+            if is_about_encoding:
+                raise ValueError(f"it is not encoded in {dialect.encoding}") from error
+            raise
+        if fallback != "utf-8" and dialect.encoding == fallback:
+            note = f"not UTF-8, so read as {fallback} ({options.write('encoding', 'NAME')} for another encoding)"
+            dialect = replace(dialect, notes=(*dialect.notes, note))
+        return table, dialect
+    raise AssertionError("latin-1 reads any bytes")  # pragma: no cover
+
+
+def _parse(file: FileBytes, dialect: Dialect) -> pa.Table:
+    bad: list[Any] = []
+
+    def refuse(row: Any) -> str:
+        bad.append(row)
+        return "skip"
+
+    is_utf8 = dialect.encoding in ("utf-8", "utf-8-sig")
+    with file.open() as stream:
+        table = pa.csv.read_csv(
+            stream,
+            pa.csv.ReadOptions(
+                column_names=dialect.names,
+                skip_rows=dialect.n_lines_before,
+                encoding="utf8" if is_utf8 else dialect.encoding,
+                block_size=BLOCK_BYTES,
+            ),
+            pa.csv.ParseOptions(
+                delimiter=dialect.separator, newlines_in_values=True, invalid_row_handler=refuse, ignore_empty_lines=True
+            ),
+            pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(dialect.names, pa.string()), strings_can_be_null=False, null_values=[]
+            ),
+        )
+    if bad:
+        row = bad[0]
+        text = row.text if len(row.text) <= SHOWN else row.text[:SHOWN] + "…"
+        more = f" ({len(bad)} such rows)" if len(bad) > 1 else ""
+        raise ValueError(
+            f"a row has {row.actual_columns} cells, but there are {row.expected_columns} columns{more}: {text!r}. Put "
+            "quotes around cells that contain the separator, and check that the separator is right"
+        )
+    return table
