@@ -25,7 +25,7 @@ LAYERS = [
 ]
 LEVELS = {package: level for level, packages in enumerate(LAYERS) for package in packages}
 #: Modules beside the packages that all of them may import; they import no package.
-FOUNDATIONS = {"_native", "_arrays", "_compat", "_files"}
+FOUNDATIONS = {"_native", "_arrays", "_compat", "_files", "_versions"}
 #: Modules that may import everything: what ``import mpboost`` and ``python -m mpboost`` run.
 DOORS = {"__init__", "__main__"}
 

@@ -1,4 +1,4 @@
-"""The commands report, issues and info: show what a model learned."""
+"""The commands report and issues: show what a model learned."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,14 +13,7 @@ from sklearn.utils import Bunch
 import mpboost
 from mpboost.cli.features import list_text_columns, make_model_features, parse_column_names
 from mpboost.cli.formatting import count, format_share
-from mpboost.cli.model_summary import (
-    describe_model,
-    get_target_name,
-    list_features,
-    open_model,
-    show_features,
-    show_model,
-)
+from mpboost.cli.model_summary import get_target_name, list_features, open_model
 from mpboost.cli.options import Force, Json, KnownTarget, ModelPath, Quiet, TablePath
 from mpboost.cli.output import Output
 from mpboost.cli.tables import WRITERS, check_writable, read_table, write_table
@@ -39,9 +32,11 @@ MAX_SHOWN_ROWS = 30
 def report(
     model: ModelPath,
     table: TablePath,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
     target: KnownTarget = None,
-    title: Annotated[str | None, typer.Option(help="Title of the report.", show_default=False)] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the report.", show_default=False)] = None,
     image_shape: Annotated[
         str | None,
         typer.Option(metavar="ROWSxCOLUMNS", help="Show rows as images, if features are pixels.", show_default=False),
@@ -72,13 +67,18 @@ def issues(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Also write the rows to a file: .csv, .tsv, .parquet, .arrow.", show_default=False
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Also write the rows to a file: .csv, .tsv, .parquet, .arrow.",
+            show_default=False,
         ),
     ] = None,
     n: Annotated[
         int | None,
         typer.Option(
             "-n",
+            metavar="N",
             min=1,
             help="List the N most suspect rows; default: all that are probably wrong.",
             show_default=False,
@@ -86,7 +86,9 @@ def issues(
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to show; default: the most useful features.", show_default=False),
+        typer.Option(
+            metavar="NAME", help="Columns to show; default: the most useful features. Repeatable.", show_default=False
+        ),
     ] = None,
     target: KnownTarget = None,
     force: Force = False,
@@ -115,16 +117,6 @@ def issues(
             label_noise=noise,
             issues=suspects.to_pylist(),
         )
-
-
-def info(model: ModelPath, as_json: Json = False) -> None:
-    """Show what is in a model file."""
-    with Output(as_json=as_json) as out:
-        fitted = open_model(model)
-        out.title(model.name, type(fitted).__name__)
-        show_model(fitted, out)
-        show_features(fitted, out)
-        out.record(model=str(model), target=get_target_name(fitted), **describe_model(fitted))
 
 
 def read_labelled_table(path: Path, model: MinipatchBooster, target: str | None) -> tuple[pa.Table, NDArray[Any], str]:

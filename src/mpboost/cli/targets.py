@@ -1,6 +1,5 @@
 """Read the column to predict, and decide between classification and regression."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
+from mpboost.cli.choices import TargetKind
 from mpboost.cli.features import ColumnKind, as_numbers, infer_column_kind
 from mpboost.cli.formatting import count
 from mpboost.cli.tables import get_column
 
 #: A target with more distinct whole numbers than this is not taken for classes.
 MAX_CLASSES = 20
-
-
-class TargetKind(StrEnum):
-    """Whether the target has classes or numbers: the values of the option ``--task``."""
-
-    AUTO = "auto"
-    CLASSIFICATION = "classification"
-    REGRESSION = "regression"
 
 
 def read_target(table: pa.Table, name: str, path: Path) -> NDArray[Any]:

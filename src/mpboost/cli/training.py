@@ -1,4 +1,4 @@
-"""The commands fit and tune: train a model and save it."""
+"""The commands fit and tune: train a model and save it. Functions import what takes long, so that help is quick."""
 
 import signal
 import threading
@@ -7,34 +7,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from mpboost.boosting.progress import ProgressBar
-from mpboost.cli.estimators import Preset, make_estimator, make_grid
-from mpboost.cli.formatting import format_seconds
-from mpboost.cli.model_summary import describe_model, show_features, show_model
+from mpboost.cli.choices import Preset, TargetKind
 from mpboost.cli.options import Drop, Force, Json, Keep, KeepAll, Quiet, Settings, TablePath, Target
-from mpboost.cli.output import Output
-from mpboost.cli.tables import check_writable
-from mpboost.cli.targets import TargetKind
-from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set
-from mpboost.estimators.base import MinipatchBooster
-from mpboost.model_files.model_file import save_model
-from mpboost.tuning.search import OOPSearch
+
+if TYPE_CHECKING:
+    from mpboost.cli.output import Output
+    from mpboost.estimators.base import MinipatchBooster
+    from mpboost.tuning.search import OOPSearch
 
 #: Candidates of a search that are shown, the best first.
 MAX_SHOWN_CANDIDATES = 8
 
-OutputPath = Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")]
-TaskOption = Annotated[TargetKind, typer.Option("--task", help="auto decides by the values of the target.")]
+OutputPath = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")]
+TaskOption = Annotated[
+    TargetKind,
+    typer.Option(
+        "--task", metavar="KIND", help="auto, classification or regression; auto decides by the values of the target."
+    ),
+]
 PresetOption = Annotated[
     Preset,
     typer.Option(
         "--preset",
-        help="default: MP-Boost with our defaults; paper: exactly as in the paper; gradient: gradient boosting.",
+        metavar="NAME",
+        help="gradient: gradient boosting, better on most tables; votes: MP-Boost with our defaults; paper: MP-Boost "
+        "exactly as in the paper.",
     ),
 ]
 
@@ -44,7 +45,7 @@ def fit(
     target: Target = None,
     output: OutputPath = Path("model.mpb"),
     task: TaskOption = TargetKind.AUTO,
-    preset: PresetOption = Preset.DEFAULT,
+    preset: PresetOption = Preset.GRADIENT,
     settings: Settings = None,
     keep: Keep = None,
     keep_all: KeepAll = False,
@@ -54,13 +55,19 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Train a model on a table and save it. Ctrl-C stops training and keeps the model so far."""
+    from mpboost.boosting.progress import ProgressBar
+    from mpboost.cli.estimators import WORDS, make_estimator
+    from mpboost.cli.output import Output
+    from mpboost.cli.tables import check_writable
+    from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set
+
     with Output(as_json=as_json, quiet=quiet) as out:
         target = choose_target_name(target, table)
         check_writable(output, force)
         data = read_training_set(table, target, task, keep=None if keep_all else keep or [], drop=drop or [])
         model = make_estimator(data.kind, preset, settings or [])
         show_training_set(data, table, out)
-        out.say(f"Training {type(model).__name__} …")
+        out.say(f"Training {type(model).__name__}: {WORDS[preset]} …")
         start = time.perf_counter()
         with _one_interrupt():
             with out.progress() as is_shown:
@@ -78,10 +85,12 @@ def tune(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Stop after so many seconds and keep the best model so far.", show_default=False),
+        typer.Option(
+            metavar="SECONDS", help="Stop after so many seconds and keep the best model so far.", show_default=False
+        ),
     ] = None,
     task: TaskOption = TargetKind.AUTO,
-    preset: PresetOption = Preset.DEFAULT,
+    preset: PresetOption = Preset.GRADIENT,
     settings: Settings = None,
     keep: Keep = None,
     keep_all: KeepAll = False,
@@ -91,6 +100,12 @@ def tune(
     quiet: Quiet = False,
 ) -> None:
     """Try several parameter values, and save the model with the best out-of-patch score."""
+    from mpboost.cli.estimators import WORDS, make_estimator, make_grid
+    from mpboost.cli.output import Output
+    from mpboost.cli.tables import check_writable
+    from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set
+    from mpboost.tuning.search import OOPSearch
+
     with Output(as_json=as_json, quiet=quiet) as out:
         target = choose_target_name(target, table)
         check_writable(output, force)
@@ -99,7 +114,7 @@ def tune(
         candidates = make_grid(model, grid or [])
         show_training_set(data, table, out)
         tried = "; ".join(f"{key} in {values}" for key, values in candidates.items())
-        out.say(f"Tuning {type(model).__name__}: {tried}")
+        out.say(f"Tuning {type(model).__name__}: {WORDS[preset]}", f"Candidates: {tried}")
         start = time.perf_counter()
         with out.progress() as is_shown:
             search = OOPSearch(model, candidates, time_limit=time_limit, verbose=int(is_shown), random_state=0)
@@ -127,7 +142,9 @@ def _one_interrupt() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _show_candidates(search: OOPSearch, out: Output) -> None:
+def _show_candidates(search: "OOPSearch", out: "Output") -> None:
+    import numpy as np
+
     results = search.results_
     best = np.argsort(results["rank"], kind="stable")
     names = list(search.best_params_)
@@ -150,8 +167,12 @@ def _show_candidates(search: OOPSearch, out: Output) -> None:
     )
 
 
-def _finish(model: MinipatchBooster, target: str, table: Path, output: Path, seconds: float, out: Output) -> None:
+def _finish(model: "MinipatchBooster", target: str, table: Path, output: Path, seconds: float, out: "Output") -> None:
     """Save a model, summarise it, and suggest the next commands."""
+    from mpboost.cli.formatting import format_seconds
+    from mpboost.cli.model_summary import describe_model, show_features, show_model
+    from mpboost.model_files.model_file import save_model
+
     model.target_name_ = target
     save_model(model, output)
     out.title("Model", f"saved to {output}, trained in {format_seconds(seconds)}")

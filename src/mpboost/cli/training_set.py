@@ -10,6 +10,7 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
+from mpboost.cli.choices import TargetKind
 from mpboost.cli.features import (
     PARTS,
     PARTS_OF,
@@ -22,7 +23,7 @@ from mpboost.cli.features import (
 from mpboost.cli.formatting import count, format_share, list_names
 from mpboost.cli.output import Output
 from mpboost.cli.tables import get_suffix, read_table
-from mpboost.cli.targets import TargetKind, as_labels, choose_target_kind, read_target
+from mpboost.cli.targets import as_labels, choose_target_kind, read_target
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ from mpboost.estimators.settings import list_learning_params
 from mpboost.estimators.threads import make_threads
 from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
-from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, check_scoring
+from mpboost.outputs.metrics import check_scoring
+from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
 
 
 class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
