@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1] / "src" / "mpboost"
 #: The packages, from the data up to what people look at: each may import those of earlier lines. Packages on one line
 #: know nothing of each other.
 LAYERS = [
-    ("data",),
+    ("data", "table_files"),
     ("outputs",),
     ("sampling",),
     ("tasks",),
@@ -25,7 +25,7 @@ LAYERS = [
 ]
 LEVELS = {package: level for level, packages in enumerate(LAYERS) for package in packages}
 #: Modules beside the packages that all of them may import; they import no package.
-FOUNDATIONS = {"_native", "_arrays", "_compat", "_files"}
+FOUNDATIONS = {"_native", "_arrays", "_compat", "_files", "_versions", "_wording"}
 #: Modules that may import everything: what ``import mpboost`` and ``python -m mpboost`` run.
 DOORS = {"__init__", "__main__"}
 

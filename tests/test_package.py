@@ -27,8 +27,22 @@ def test_public_names_exist():
 
 
 def test_public_names_are_all_that_the_package_shows():
-    shown = {name for name, value in vars(mpboost).items() if not name.startswith("_") and not inspect.ismodule(value)}
-    assert shown == set(mpboost.__all__) - {"__version__"}
+    shown = {name for name in dir(mpboost) if not name.startswith("_") and not inspect.ismodule(getattr(mpboost, name))}
+    assert shown - {"import_module", "Any", "TYPE_CHECKING"} == set(mpboost.__all__) - {"__version__"}
+
+
+def test_public_names_have_one_home_for_type_checkers_and_for_users():
+    block = next(node for node in ast.parse(Path(mpboost.__file__).read_text()).body if isinstance(node, ast.If))
+    for_type_checkers = {
+        node.module.removeprefix("mpboost."): tuple(alias.name for alias in node.names) for node in block.body
+    }
+    assert for_type_checkers == mpboost._HOMES
+    assert {*mpboost._HOME_OF, "__version__"} == set(mpboost.__all__)
+
+
+def test_name_that_does_not_exist_is_an_error():
+    with pytest.raises(AttributeError, match=r"module 'mpboost' has no attribute 'MPBoost'"):
+        _ = mpboost.MPBoost
 
 
 def test_version_is_that_of_the_distribution():
@@ -64,9 +78,15 @@ def test_distribution_has_the_extras_that_messages_and_the_readme_name():
     assert named <= set(importlib.metadata.metadata("mpboost").get_all("Provides-Extra"))
 
 
+@pytest.mark.parametrize("package", ["sklearn", "scipy", "numpy"])
+def test_import_does_not_load_what_takes_long(package):
+    assert run_script(f"import sys, mpboost; print({package!r} in sys.modules)") == "False\n"
+
+
 @pytest.mark.slow
-def test_import_does_not_load_matplotlib():
-    assert run_script("import sys, mpboost; print('matplotlib' in sys.modules)") == "False\n"
+def test_estimators_do_not_load_matplotlib():
+    script = "import sys; from mpboost import MPBoostClassifier; print('matplotlib' in sys.modules)"
+    assert run_script(script) == "False\n"
 
 
 @pytest.mark.slow

@@ -11,6 +11,22 @@
 
 namespace mpboost::bindings {
 
+namespace {
+
+std::string describe_compiler() {
+#if defined(__clang__)
+  return __VERSION__;  // begins with its name
+#elif defined(__GNUC__)
+  return "GCC " __VERSION__;
+#elif defined(_MSC_VER)
+  return "MSVC " + std::to_string(_MSC_VER);
+#else
+  return "unknown";
+#endif
+}
+
+}  // namespace
+
 void bind_threads(nb::module_& module) {
   nb::class_<Threads>(
       module, "Threads",
@@ -31,6 +47,7 @@ void bind_threads(nb::module_& module) {
   module.def(
       "use_kernels", [](const std::string& name) { check(use_kernels(name), "no such kernels on this processor"); },
       nb::arg("name"), "Choose an instruction set by name, for tests.");
+  module.def("describe_compiler", describe_compiler, "Name and version of the compiler that built this engine.");
 }
 
 }  // namespace mpboost::bindings

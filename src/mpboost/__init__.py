@@ -4,32 +4,35 @@ An implementation of MP-Boost (Toghani and Allen, "MP-Boost: Minipatch Boosting 
 Sampling", 2020) for people who know scikit-learn.
 """
 
-from mpboost.boosting.callbacks import Callback, FeatureProbabilityRecorder
-from mpboost.boosting.history import History
-from mpboost.boosting.progress import ProgressBar
-from mpboost.boosting.run import BoostingRun
-from mpboost.boosting.stop_reasons import StopReason
-from mpboost.estimators.classifier import MPBoostClassifier
-from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
-from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
-from mpboost.estimators.presets import PAPER
-from mpboost.estimators.regressor import MPBoostRegressor
-from mpboost.inspection import (
-    EffectiveNumbersDisplay,
-    FeatureProbabilitiesDisplay,
-    ObservationsDisplay,
-    OOPCalibrationDisplay,
-    OOPConfusionDisplay,
-    OOPResidualsDisplay,
-    ScoreBandsDisplay,
-    ScoreCurvesDisplay,
-)
-from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
-from mpboost.model_files.container import ModelFileError
-from mpboost.model_files.model_file import load_model, save_model
-from mpboost.reporting import Report, report
-from mpboost.table_files.reading import read_table
-from mpboost.tuning.search import OOPSearch, oop_tune
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mpboost._versions import show_versions
+    from mpboost.boosting.callbacks import Callback, FeatureProbabilityRecorder
+    from mpboost.boosting.history import History
+    from mpboost.boosting.progress import ProgressBar
+    from mpboost.boosting.run import BoostingRun
+    from mpboost.boosting.stop_reasons import StopReason
+    from mpboost.estimators.classifier import MPBoostClassifier
+    from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
+    from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
+    from mpboost.estimators.presets import PAPER
+    from mpboost.estimators.regressor import MPBoostRegressor
+    from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
+    from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay
+    from mpboost.inspection.label_issues import LabelIssues, estimate_label_noise, find_label_issues
+    from mpboost.inspection.observations import ObservationsDisplay
+    from mpboost.inspection.oop_calibration import OOPCalibrationDisplay
+    from mpboost.inspection.oop_confusion import OOPConfusionDisplay
+    from mpboost.inspection.oop_residuals import OOPResidualsDisplay
+    from mpboost.inspection.score_bands import ScoreBandsDisplay
+    from mpboost.inspection.score_curves import ScoreCurvesDisplay
+    from mpboost.model_files.container import ModelFileError
+    from mpboost.model_files.model_file import load_model, save_model
+    from mpboost.reporting.page import Report, report
+    from mpboost.table_files.reading import read_table
+    from mpboost.tuning.search import OOPSearch, oop_tune
 
 __version__ = "0.1.0"
 
@@ -41,6 +44,7 @@ __all__ = [
     "FeatureProbabilitiesDisplay",
     "FeatureProbabilityRecorder",
     "History",
+    "LabelIssues",
     "MPBoostClassifier",
     "MPBoostRegressor",
     "MPGradientBoostingClassifier",
@@ -64,4 +68,49 @@ __all__ = [
     "read_table",
     "report",
     "save_model",
+    "show_versions",
 ]
+
+#: Where the public names are. A module is imported when one of its names is first used, since scikit-learn and scipy
+#: take a second or more to import. A test holds this table to the imports above, which type checkers read.
+_HOMES = {
+    "_versions": ("show_versions",),
+    "boosting.callbacks": ("Callback", "FeatureProbabilityRecorder"),
+    "boosting.history": ("History",),
+    "boosting.progress": ("ProgressBar",),
+    "boosting.run": ("BoostingRun",),
+    "boosting.stop_reasons": ("StopReason",),
+    "estimators.classifier": ("MPBoostClassifier",),
+    "estimators.gradient_classifier": ("MPGradientBoostingClassifier",),
+    "estimators.gradient_regressor": ("MPGradientBoostingRegressor",),
+    "estimators.presets": ("PAPER",),
+    "estimators.regressor": ("MPBoostRegressor",),
+    "inspection.effective_numbers": ("EffectiveNumbersDisplay",),
+    "inspection.feature_probabilities": ("FeatureProbabilitiesDisplay",),
+    "inspection.label_issues": ("LabelIssues", "estimate_label_noise", "find_label_issues"),
+    "inspection.observations": ("ObservationsDisplay",),
+    "inspection.oop_calibration": ("OOPCalibrationDisplay",),
+    "inspection.oop_confusion": ("OOPConfusionDisplay",),
+    "inspection.oop_residuals": ("OOPResidualsDisplay",),
+    "inspection.score_bands": ("ScoreBandsDisplay",),
+    "inspection.score_curves": ("ScoreCurvesDisplay",),
+    "model_files.container": ("ModelFileError",),
+    "model_files.model_file": ("load_model", "save_model"),
+    "reporting.page": ("Report", "report"),
+    "table_files.reading": ("read_table",),
+    "tuning.search": ("OOPSearch", "oop_tune"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # type checkers would believe that every name exists
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,5 +1,6 @@
 """How the command line is reached, and what it says where packages are missing."""
 
+import importlib
 import importlib.metadata
 import subprocess
 import sys
@@ -8,7 +9,10 @@ import pytest
 
 import mpboost
 from mpboost.cli import main
-from tests.support.helpers import PATIENCE
+from tests.support.helpers import PATIENCE, run_script
+
+pytest.importorskip("typer", reason="the command line needs typer")
+from mpboost.cli.app import COMMANDS
 
 
 def run_module(*arguments):
@@ -30,13 +34,54 @@ def test_script_is_the_command_line():
 
 def test_help_lists_the_commands(run):
     words = run("--help").stdout
-    for command in ("fit", "predict", "report", "info", "issues", "tune"):
+    for command in COMMANDS:
         assert f"{command} " in words
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "report", "info", "issues", "tune"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_command_has_help(run, command):
     assert "--json" in run(command, "--help").stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_is_listed_with_the_words_of_its_own_help(command):
+    module, words = COMMANDS[command]
+    assert getattr(importlib.import_module(f"mpboost.cli.{module}"), command).__doc__ == words
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_no_types_of_python(run, command):
+    options = run(command, "--help").stdout.partition("Options:")[2]
+    assert "bool" not in options
+    assert "str" not in options
+    assert "list[" not in options
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        (("--help",), "numpy"),
+        (("--version",), "numpy"),
+        (("fit", "--help"), "numpy"),
+        (("predict", "--help"), "numpy"),
+        (("info", "--help"), "numpy"),
+        (("info", "model.mpb"), "sklearn"),
+        (("info", "model.mpb"), "scipy"),
+        (("info", "model.mpb"), "pyarrow"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else each,
+)
+def test_command_does_not_load_what_it_does_not_need(trained, arguments, module):
+    script = f"""
+import sys
+from mpboost.cli.app import app
+try:
+    app({list(arguments)!r}, prog_name="mpboost")
+except SystemExit:
+    pass
+print({module!r} in sys.modules)
+"""
+    assert run_script(script).endswith("\nFalse\n")
 
 
 @pytest.mark.parametrize("package", ["typer", "rich", "pyarrow"])

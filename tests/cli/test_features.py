@@ -1,22 +1,28 @@
 """Columns as features and targets: numbers, categories, dates, identifiers and constants."""
 
 import datetime
-import decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from mpboost.cli.features import choose_features, derive_features, infer_column_kind, make_training_features
-from mpboost.cli.targets import TargetKind, as_labels, choose_target_kind
+from mpboost.cli.choices import TargetKind
+from mpboost.cli.features import choose_features, make_training_features
+from mpboost.cli.targets import as_labels, choose_target_kind
+from mpboost.table_files.options import Habits
+from mpboost.table_files.reading import TableReading
 
 N = 120
 RNG = np.random.default_rng(0)
 
 
-def choose(values, **options):
-    table = pa.table({"c": values, "y": np.arange(len(values))})
-    (column,) = choose_features(table, target="y", **({"keep": [], "drop": []} | options))
+def as_reading(obstacles=(), **columns):
+    return TableReading(pa.table(columns), "t.csv", "", [], dict(obstacles), Habits())
+
+
+def choose(values, obstacles=(), **options):
+    reading = as_reading(obstacles, c=values, y=np.arange(len(values)))
+    (column,) = choose_features(reading, target="y", **({"keep": [], "drop": []} | options))
     return column
 
 
@@ -70,58 +76,32 @@ def test_choose_features_counts_missing_values():
     assert (column.n_missing, column.n_values) == (60, 2)
 
 
-MOMENT = datetime.datetime(2024, 2, 29, 18, 30)  # a Thursday
-OTHER = datetime.datetime(1969, 12, 31)  # a Wednesday
-UTC = datetime.UTC
-
-
-@pytest.mark.parametrize(
-    ("values", "features"),
-    [
-        ([MOMENT.date(), OTHER.date(), None], {"days": [19782, -1], "month": [2, 12], "weekday": [3, 2]}),
-        (
-            [MOMENT, OTHER, None],
-            {"days": [19782 + 18.5 / 24, -1], "month": [2, 12], "weekday": [3, 2], "hour": [18, 0]},
-        ),
-        (
-            pa.array([MOMENT, OTHER, None], pa.timestamp("ns")),
-            {"days": [19782 + 18.5 / 24, -1], "month": [2, 12], "weekday": [3, 2], "hour": [18, 0]},
-        ),
-        (
-            pa.array([MOMENT.replace(tzinfo=UTC), OTHER.replace(tzinfo=UTC), None], pa.timestamp("s", "Asia/Tokyo")),
-            {"days": [19783 + 3.5 / 24, -1 + 9 / 24], "month": [3, 12], "weekday": [4, 2], "hour": [3, 9]},
-        ),
-        ([MOMENT.time(), OTHER.time(), None], {"hour": [18, 0]}),
-        ([MOMENT.date(), MOMENT.date() - datetime.timedelta(days=7)] * 2, {"days": [19782, 19775] * 2}),
-    ],
-    ids=["dates", "moments", "nanoseconds", "time zone", "times", "parts that never differ"],
-)
-def test_derive_features_makes_numbers_of_dates(values, features):
-    values = pa.chunked_array([values])
-    if values.null_count:
-        features = {part: [*numbers, None] for part, numbers in features.items()}
-    derived = derive_features("d", values, infer_column_kind(values.type))
-    assert {name: column.to_pylist() for name, column in derived.items()} == {
-        f"d:{part}": pytest.approx(numbers) for part, numbers in features.items()
-    }
-
-
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ([True, None, False], ["true", None, "false"]),
+        ([True, None, False], [True, None, False]),
         (pa.array(["a", None, "b"]).dictionary_encode(), ["a", None, "b"]),
-        (pa.array([3, None, 1]).dictionary_encode(), ["3", None, "1"]),
+        (pa.array([3, None, 1]).dictionary_encode(), [3, None, 1]),
         (pa.array(["a", None, "b"], pa.large_string()), ["a", None, "b"]),
-        ([decimal.Decimal("1.50"), None, decimal.Decimal("2")], [1.5, None, 2.0]),
         (pa.array(np.array([1.5, 2], np.float16)), [1.5, 2.0]),
         ([1, None, 3], [1, None, 3]),
     ],
 )
 def test_make_training_features_makes_text_and_numbers(values, expected):
-    table = pa.table({"c": values})
-    columns = choose_features(table, target="y", keep=["c"], drop=[])
-    assert make_training_features(table, columns)["c"].to_pylist() == expected
+    reading = as_reading(c=values)
+    columns = choose_features(reading, target="y", keep=["c"], drop=[])
+    assert make_training_features(reading.table, columns)["c"].to_pylist() == expected
+
+
+def test_choose_features_tells_what_stood_in_the_way_of_numbers():
+    column = choose([f"{i}" for i in range(N - 1)] + ["n.d."], obstacles={"c": "'n.d.' is no number"})
+    assert "identifier" in column.reason
+    assert "'n.d.' is no number" in column.reason
+
+
+def test_choose_features_names_the_parts_of_dates():
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=7 * i) for i in range(N)]
+    assert choose(days).features == ("c:days", "c:month")
 
 
 @pytest.mark.parametrize(
@@ -138,6 +118,11 @@ def test_make_training_features_makes_text_and_numbers(values, expected):
 )
 def test_choose_task_looks_at_the_target(y, task):
     assert choose_target_kind(TargetKind.AUTO, np.array(y), "y")[0] is task
+
+
+def test_choose_task_names_the_word_among_the_numbers_of_a_target():
+    with pytest.raises(ValueError, match=r"'n\.d\.' is no number; or use --task classification"):
+        choose_target_kind(TargetKind.AUTO, np.array(["1", "n.d."]), "y", "'n.d.' is no number")
 
 
 def test_choose_task_does_what_it_is_told():

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 import mpboost
-from mpboost import load_model
-from mpboost.cli.tables import read_table
+from mpboost import load_model, read_table
 from tests.support.customers import make_customers, write_text
 
 
@@ -109,7 +108,7 @@ def test_issues_finds_wrong_labels(run, fit, wrong):
 def test_issues_shows_and_writes_what_is_asked_for(run, trained, folder):
     command = ("issues", "model.mpb", "customers.csv", "-n", "40", "--columns", "customer,age", "-o", "suspects.csv")
     words = run(*command).stdout
-    suspects = read_table(folder / "suspects.csv")
+    suspects = read_table(folder / "suspects.csv", frame="pyarrow")
     assert suspects.column_names == ["row", "difficulty", "given", "suggested", "customer", "age"]
     table = make_customers()
     assert suspects["customer"].to_pylist() == table["customer"].take(suspects["row"]).to_pylist()
@@ -142,23 +141,3 @@ def test_warnings_become_notes(run, fit, folder):
     n_judged = np.count_nonzero(~np.isnan(load_model(folder / "model.mpb").observation_difficulty_))
     assert f"Note: Only the {n_judged} rows" in result.stderr
     json.loads(result.stdout)
-
-
-def test_info_tells_what_a_model_is(run, fit):
-    fit("customers.csv", "--set", "max_depth=3")
-    words = run("info", "model.mpb").stdout
-    for said in ("MPBoostClassifier", "churned", "no, yes", "max_depth=3", "calls", "20 iterations"):
-        assert said in words
-    facts = json.loads(run("info", "model.mpb", "--json").stdout)
-    assert (facts["target"], facts["classes"], facts["trees"]) == ("churned", ["no", "yes"], 20)
-    low, high = facts["oop_interval"]
-    assert low < facts["oop_score"] < high
-    assert f"95 %: {100 * low:.1f} to {100 * high:.1f} %" in words
-
-
-def test_info_reads_models_from_python(run, folder):
-    from mpboost import MPBoostRegressor, save_model
-
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    save_model(MPBoostRegressor(n_estimators=5).fit(X, X[:, 0]), folder / "python.mpboost")
-    assert json.loads(run("info", "python.mpboost", "--json").stdout)["target"] is None

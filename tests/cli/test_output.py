@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from mpboost.cli.formatting import make_visible
+from mpboost._wording import make_visible
 from tests.support.customers import write_text
 
 #: Sets the title of the window, clears the screen, turns text around, and rings; as one character and as two.

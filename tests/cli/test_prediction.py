@@ -9,13 +9,12 @@ import pyarrow.csv
 import pyarrow.ipc
 import pytest
 
-from mpboost import MPBoostClassifier, load_model, save_model
-from mpboost.cli.tables import read_table
+from mpboost import MPBoostClassifier, load_model, read_table, save_model
 from tests.support.customers import WRITERS, make_customers
 
 
 def read_predictions(path):
-    return read_table(path)["prediction"].to_pylist()
+    return read_table(path, frame="pyarrow")["prediction"].to_pylist()
 
 
 def test_predict_agrees_with_the_model(run, fit, folder):
@@ -23,7 +22,7 @@ def test_predict_agrees_with_the_model(run, fit, folder):
     run("predict", "model.mpb", "customers.csv")
     model = load_model(folder / "model.mpb")
     predictions = np.array(read_predictions(folder / "predictions.csv"))
-    spend = np.array(read_table(folder / "customers.csv")["spend"])
+    spend = np.array(read_table(folder / "customers.csv", frame="pyarrow")["spend"])
     assert model.oop_score_ - 0.1 < 1 - np.var(spend - predictions) / np.var(spend) < 1
 
 
@@ -53,14 +52,14 @@ def test_predict_reads_npz_as_csv(run, fit, folder):
 def test_predict_writes_all_kinds_of_tables(run, trained, folder, name):
     run("predict", "model.mpb", "customers.csv", "-o", "out.csv")
     run("predict", "model.mpb", "customers.csv", "-o", name, "--force")
-    table = read_table(folder / name)
+    table = read_table(folder / name, frame="pyarrow")
     assert table.column_names == ["prediction", "probability:no", "probability:yes"]
-    assert table.to_pydict() == read_table(folder / "out.csv").to_pydict()
+    assert table.to_pydict() == read_table(folder / "out.csv", frame="pyarrow").to_pydict()
 
 
 def test_predict_gives_probabilities_of_the_prediction(run, trained, folder):
     run("predict", "model.mpb", "customers.csv", "-o", "out.csv")
-    table = read_table(folder / "out.csv").to_pydict()
+    table = read_table(folder / "out.csv", frame="pyarrow").to_pydict()
     no, yes = np.array(table["probability:no"]), np.array(table["probability:yes"])
     np.testing.assert_allclose(no + yes, 1)
     decided = np.abs(yes - no) > 1e-6
@@ -69,7 +68,7 @@ def test_predict_gives_probabilities_of_the_prediction(run, trained, folder):
 
 def test_predict_keeps_columns_beside(run, trained, folder):
     run("predict", "model.mpb", "customers.csv", "-o", "out.csv", "--columns", "customer,age", "--columns", "churned")
-    table = read_table(folder / "out.csv")
+    table = read_table(folder / "out.csv", frame="pyarrow")
     assert table.column_names[:4] == ["customer", "age", "churned", "prediction"]
     assert table["customer"].to_pylist() == make_customers()["customer"].to_pylist()
 
@@ -87,7 +86,7 @@ def test_predict_quotes_what_must_be(run, folder):
     save_model(model, folder / "model.mpb")
     WRITERS["customers.csv"](X, folder / "new.csv")
     run("predict", "model.mpb", "new.csv", "-o", "out.csv")
-    table = read_table(folder / "out.csv")
+    table = read_table(folder / "out.csv", frame="pyarrow")
     assert set(table["prediction"].to_pylist()) == {'x,"y"', "z"}
     assert 'probability:x,"y"' in table.column_names
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from mpboost import PAPER, load_model, save_model
-from mpboost.cli import training
+from mpboost.model_files import model_file
 from mpboost.tasks.two_classes import BinaryTask
 from tests.support.customers import WRITERS, make_customers
 from tests.support.interrupts import interrupt_in, press_ctrl_c
@@ -29,7 +29,8 @@ def test_fit_explains_how_columns_are_used(run):
     words = run("fit", "customers.csv", "--target", "churned", *SMALL).stdout
     for said in (
         "200 rows, 11 columns",
-        "plan (2), active (2)",
+        "numbers      active, age, calls, spend",
+        "categories   plan (2)",
         "signup becomes signup:days (days since 1970-01-01), signup:month (1 to 12), signup:weekday (Monday is 0)",
         "customer looks like an identifier",
         "number looks like an identifier",
@@ -49,18 +50,34 @@ def test_fit_says_why_whole_numbers_are_classes(run):
 @pytest.mark.parametrize(
     ("target", "arguments", "estimator"),
     [
-        ("churned", (), "MPBoostClassifier"),
-        ("active", (), "MPBoostClassifier"),
-        ("calls", (), "MPBoostClassifier"),
-        ("calls", ("--task", "regression"), "MPBoostRegressor"),
-        ("spend", (), "MPBoostRegressor"),
+        ("churned", (), "MPGradientBoostingClassifier"),
+        ("active", (), "MPGradientBoostingClassifier"),
+        ("calls", (), "MPGradientBoostingClassifier"),
+        ("calls", ("--task", "regression"), "MPGradientBoostingRegressor"),
+        ("spend", (), "MPGradientBoostingRegressor"),
         ("churned", ("--preset", "gradient"), "MPGradientBoostingClassifier"),
-        ("spend", ("--preset", "gradient"), "MPGradientBoostingRegressor"),
+        ("churned", ("--preset", "votes"), "MPBoostClassifier"),
+        ("spend", ("--preset", "votes"), "MPBoostRegressor"),
+        ("churned", ("--preset", "paper"), "MPBoostClassifier"),
     ],
 )
 def test_fit_chooses_the_estimator(fit, folder, target, arguments, estimator):
     assert fit("customers.csv", *arguments, target=target)["estimator"] == estimator
     assert type(load_model(folder / "model.mpb")).__name__ == estimator
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [
+        (
+            "gradient",
+            "Training MPGradientBoostingClassifier: gradient boosting; --preset votes trains MP-Boost instead",
+        ),
+        ("votes", "Training MPBoostClassifier: MP-Boost; --preset gradient trains gradient boosting instead"),
+    ],
+)
+def test_fit_says_what_it_trains_and_how_to_choose_the_other(run, preset, words):
+    assert words in run("fit", "customers.csv", "--target", "churned", "--preset", preset, *SMALL).stdout
 
 
 def test_fit_of_the_paper_has_its_parameters(fit, folder):
@@ -95,7 +112,7 @@ def test_fit_writes_one_json_document(fit):
 
 def test_fit_json_has_no_nan(run):
     command = ("fit", "customers.csv", "--target", "churned", "--json", *SMALL)
-    text = run(*command, "--set", "max_samples=1.0", "--set", "stopping=none").stdout
+    text = run(*command, "--preset", "votes", "--set", "max_samples=1.0", "--set", "stopping=none").stdout
     assert json.loads(text, parse_constant=pytest.fail)["oop_score"] is None
 
 
@@ -129,7 +146,7 @@ def test_tune_saves_the_best_candidate(run, folder):
     assert model.target_name_ == "churned"
 
 
-@pytest.mark.parametrize("preset", ["default", "gradient"])
+@pytest.mark.parametrize("preset", ["votes", "gradient"])
 @pytest.mark.parametrize("target", ["churned", "spend"])
 def test_tune_has_a_grid_of_its_own(run, preset, target):
     result = run("tune", "customers.csv", "--target", target, "--preset", preset, "--time-limit", "20", *SMALL)
@@ -162,8 +179,8 @@ def test_second_interrupt_does_not_prevent_the_saving(monkeypatch, run, folder):
         press_ctrl_c()
 
     interrupt_in(monkeypatch, BinaryTask, "update")
-    monkeypatch.setattr(training, "save_model", save)
-    result = run("fit", "customers.csv", "--target", "churned", *SMALL)
+    monkeypatch.setattr(model_file, "save_model", save)
+    result = run("fit", "customers.csv", "--target", "churned", "--preset", "votes", *SMALL)
     assert "interrupted after 5 iterations" in result.stderr
     assert load_model(folder / "model.mpb").n_iter_ == 5
 
@@ -171,5 +188,5 @@ def test_second_interrupt_does_not_prevent_the_saving(monkeypatch, run, folder):
 @pytest.mark.usefixtures("python_handler")
 def test_interrupt_before_the_first_iteration_leaves_no_file(monkeypatch, run, folder):
     interrupt_in(monkeypatch, BinaryTask, "pose", call=1)
-    run("fit", "customers.csv", "--target", "churned", *SMALL, code=130)
+    run("fit", "customers.csv", "--target", "churned", "--preset", "votes", *SMALL, code=130)
     assert not (folder / "model.mpb").exists()

@@ -171,12 +171,8 @@ def test_check_training_data_reads_columns_that_are_all_missing(X):
     assert np.isnan(read(X, y=[0, 1], categorical_features=[0])).all()
 
 
-DAY = datetime.date(2020, 1, 1)
 BAD_COLUMNS = {
-    "date": pa.array([DAY, None]),
-    "time": pa.array([datetime.time(1), None]),
     "duration": pa.array([datetime.timedelta(1), None]),
-    "instant": pa.array([datetime.datetime(2020, 1, 1), None]),
     "list": pa.array([[1], None]),
     "struct": pa.array([{"x": 1}, None]),
     "binary": pa.array([b"1", None]),
@@ -196,7 +192,6 @@ PANDAS_COLUMNS = {
     "complex": [1j, 2.0],
     "period": pd.period_range("2020", periods=2),
     "interval": pd.interval_range(0, 2),
-    "zone": pd.date_range("2020", periods=2, tz="UTC"),
     "mixed": np.array(["a", 1], dtype=object),
 }
 

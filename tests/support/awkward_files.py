@@ -176,10 +176,16 @@ FILES = [
     AwkwardFile("swiss.csv", "1'234.50", b"a;b\n1'234.50;x\n2'345;y\n", {"a": [1234.5, 2345.0], "b": ["x", "y"]}),
     AwkwardFile("percent.csv", "percentages", b"a,b\n5%,x\n12.5 %,y\n", {"a": [5.0, 12.5], "b": ["x", "y"]}),
     AwkwardFile(
-        "euros.csv", "amounts in euros", "a;b\n1.500,00 €;x\n€ 20,00;y\n".encode(), {"a": [1500.0, 20.0], "b": ["x", "y"]}
+        "euros.csv",
+        "amounts in euros",
+        "a;b\n1.500,00 €;x\n€ 20,00;y\n".encode(),
+        {"a": [1500.0, 20.0], "b": ["x", "y"]},
     ),
     AwkwardFile(
-        "negative.csv", "minus signs and brackets", "a,b\n(5),−3\n7,+4\n".encode(), {"a": [-5, 7], "b": [-3, 4]}
+        "negative.csv",
+        "minus signs and brackets",
+        "a,b\n(5),\N{MINUS SIGN}3\n7,+4\n".encode(),
+        {"a": [-5, 7], "b": [-3, 4]},
     ),
     AwkwardFile(
         "mixed_units.csv",
@@ -247,13 +253,18 @@ FILES = [
     ),
     AwkwardFile("blank_lines.csv", "empty lines", b"\n\na,b\n\n1,x\n\n2,y\n\n", PLAIN),
     AwkwardFile("truths.csv", "TRUE and false", b"a,b\nTRUE,x\nfalse,y\n", {"a": [True, False], "b": ["x", "y"]}),
-    AwkwardFile("codes.csv", "addresses and versions", b"a,b\n10.0.0.1,1.2.3\n10.0.0.2,1.2.4\n",
-                {"a": ["10.0.0.1", "10.0.0.2"], "b": ["1.2.3", "1.2.4"]}),  # fmt: skip
+    AwkwardFile(
+        "codes.csv",
+        "addresses and versions",
+        b"a,b\n10.0.0.1,1.2.3\n10.0.0.2,1.2.4\n",
+        {"a": ["10.0.0.1", "10.0.0.2"], "b": ["1.2.3", "1.2.4"]},
+    ),
     # Dates.
     AwkwardFile(
         "dates.csv",
         "ISO dates with and without times and zones",
-        b"a,b,c\n2024-02-29,2024-02-29 18:30,2024-02-29T18:30:00Z\n2024-3-1,2024-03-01T00:00:05.5,2024-03-01T02:00:00+02:00\n",
+        b"a,b,c\n2024-02-29,2024-02-29 18:30,2024-02-29T18:30:00Z\n"
+        b"2024-3-1,2024-03-01T00:00:05.5,2024-03-01T02:00:00+02:00\n",
         {
             "a": [date(2024, 2, 29), date(2024, 3, 1)],
             "b": [datetime(2024, 2, 29, 18, 30), datetime(2024, 3, 1, 0, 0, 5, 500_000)],
@@ -345,20 +356,29 @@ FILES = [
         {"Ort": ["Bonn", "Kiel"], "Preis": [1.5, 2.75], "Menge": [2, 5]},
     ),
     # Refused.
-    AwkwardFile("ragged.csv", "a row with too many cells", b"a,b\n1,x\n1,2,3\n", says="a row has 3 cells, but there are 2"),
-    AwkwardFile("page.xls", "HTML that calls itself a workbook", b"<html><table></table></html>", says="it is HTML or XML"),
+    AwkwardFile(
+        "ragged.csv", "a row with too many cells", b"a,b\n1,x\n1,2,3\n", says="a row has 3 cells, but there are 2"
+    ),
+    AwkwardFile(
+        "page.xls", "HTML that calls itself a workbook", b"<html><table></table></html>", says="it is HTML or XML"
+    ),
     AwkwardFile("records.csv", "JSON", b'[{"a": 1}]', says="it is JSON"),
     AwkwardFile("empty.csv", "no bytes", b"", says="it is empty"),
     AwkwardFile("names_only.csv", "names, but no rows", b"a,b\n", says="it has 0 rows"),
     AwkwardFile("photo.csv", "a picture", b"\x89PNG\r\n\x1a\n", says="it is a picture, not a table"),
-    AwkwardFile("cut.csv.gz", "a compressed file that was cut off", lambda: gzip.compress(b"a,b\n1,x\n" * 99)[:-9], says="cannot be read"),
+    AwkwardFile(
+        "cut.csv.gz",
+        "a compressed file that was cut off",
+        lambda: gzip.compress(b"a,b\n1,x\n" * 99)[:-9],
+        says="cannot be read",
+    ),
     AwkwardFile(
         "many.zip",
         "a zip file with two tables",
         lambda: make_archive(("t.csv", b"a\n1\n"), ("u.csv", b"a\n1\n")),
         says="it is an archive of 2 files",
     ),
-]  # fmt: skip
+]
 
 
 def make_page_table() -> str:

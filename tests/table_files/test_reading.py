@@ -1,11 +1,7 @@
 """Files as they really are, and what ``read_table`` makes of them."""
 
-import sys
-from datetime import date, datetime
+from datetime import datetime
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 import mpboost

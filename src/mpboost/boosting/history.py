@@ -21,7 +21,7 @@ class Moment(NamedTuple):
     feature_probabilities: NDArray[np.float32] | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class History:
     """The history of a fit at about thirty iterations: eight per power of ten, the best one and the last.
 
@@ -45,6 +45,8 @@ class History:
     >>> from mpboost import MPBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> history = MPBoostClassifier(n_estimators=15, stopping=None, random_state=0).fit(X, y).history_
+    >>> history
+    History(9 of 15 iterations: effective_observations, effective_features, feature_probabilities of 30 features)
     >>> history.iterations
     array([ 1,  2,  3,  4,  6,  7, 10, 13, 15])
     >>> history.feature_probabilities.shape
@@ -55,6 +57,12 @@ class History:
     effective_observations: NDArray[np.float64]
     effective_features: NDArray[np.float64]
     feature_probabilities: NDArray[np.float32] | None
+
+    def __repr__(self) -> str:
+        columns = ["effective_observations", "effective_features"]
+        if self.feature_probabilities is not None:
+            columns.append(f"feature_probabilities of {self.feature_probabilities.shape[1]} features")
+        return f"History({len(self.iterations)} of {self.iterations[-1]} iterations: {', '.join(columns)})"
 
 
 def take_moment(weights: NDArray[np.float64], q: NDArray[np.float64]) -> Moment:

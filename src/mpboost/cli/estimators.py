@@ -2,13 +2,12 @@
 
 import ast
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any
 
 import typer
 
-from mpboost.cli.formatting import suggest_name
-from mpboost.cli.targets import TargetKind
+from mpboost._wording import suggest_name
+from mpboost.cli.choices import Preset, TargetKind
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.classifier import MPBoostClassifier
 from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
@@ -23,13 +22,20 @@ CONSTANTS = {"none": None, "null": None, "true": True, "false": False}
 HIDDEN_PARAMETERS = {"callbacks", "estimator", "verbose", "warm_start"}
 
 
-class Preset(StrEnum):
-    """Choice of estimator and initial parameters."""
+#: The estimators for each kind of target, by votes or by gradient boosting.
+ESTIMATORS: dict[tuple[TargetKind, bool], type[MinipatchBooster]] = {
+    (TargetKind.CLASSIFICATION, False): MPBoostClassifier,
+    (TargetKind.CLASSIFICATION, True): MPGradientBoostingClassifier,
+    (TargetKind.REGRESSION, False): MPBoostRegressor,
+    (TargetKind.REGRESSION, True): MPGradientBoostingRegressor,
+}
 
-    DEFAULT = "default"
-    PAPER = "paper"
-    GRADIENT = "gradient"
-
+#: What each preset trains, and how to choose another.
+WORDS = {
+    Preset.GRADIENT: "gradient boosting; --preset votes trains MP-Boost instead",
+    Preset.VOTES: "MP-Boost; --preset gradient trains gradient boosting instead",
+    Preset.PAPER: "MP-Boost as in the paper; --preset gradient or votes train with our defaults",
+}
 
 #: Parameter values that ``tune`` tries by default.
 GRIDS: dict[type, dict[str, list[Any]]] = {
@@ -42,17 +48,12 @@ GRIDS: dict[type, dict[str, list[Any]]] = {
 
 def make_estimator(kind: TargetKind, preset: Preset, settings: Sequence[str]) -> MinipatchBooster:
     """Make an estimator with parameters given as ``key=value``."""
+    if preset is Preset.PAPER and kind is not TargetKind.CLASSIFICATION:
+        raise typer.BadParameter("paper is for classification only: use gradient or votes.", param_hint="--preset")
     parameters: dict[str, Any] = {"random_state": 0, "n_jobs": -1}
-    is_classification = kind is TargetKind.CLASSIFICATION
-    cls: type[MinipatchBooster] = MPBoostClassifier if is_classification else MPBoostRegressor
-    if preset is Preset.GRADIENT:
-        cls = MPGradientBoostingClassifier if is_classification else MPGradientBoostingRegressor
-    elif preset is Preset.PAPER:
-        if not is_classification:
-            raise typer.BadParameter(
-                "paper is for classification only: use default or gradient.", param_hint="--preset"
-            )
+    if preset is Preset.PAPER:
         parameters |= PAPER | {"max_samples": 0.1, "max_features": 0.1}  # "around ten percent"
+    cls = ESTIMATORS[kind, preset is Preset.GRADIENT]
     for setting in settings:
         key, value = _split(setting, "--set")
         _check_key(key, cls(), "--set")
@@ -92,16 +93,6 @@ def parse_value(text: str) -> Any:
         return text
     except (RecursionError, MemoryError) as error:  # how deep Python's own parser can read
         raise typer.BadParameter(f"{text[:20]}... is nested too deeply.", param_hint="--set or --grid") from error
-
-
-def list_changed_parameters(model: MinipatchBooster) -> dict[str, Any]:
-    """List the parameters that differ from their defaults."""
-    defaults = type(model)().get_params()
-    return {
-        name: value
-        for name, value in model.get_params().items()
-        if name not in HIDDEN_PARAMETERS and not (value is defaults[name] or value == defaults[name])
-    }
 
 
 def _split(setting: str, option: str) -> tuple[str, str]:

@@ -1,20 +1,22 @@
-"""Turn the columns of a table into features: choose columns, leave out useless ones, split dates into numbers."""
+"""Choose the columns of a table that a model learns from, and those that a model knows."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from mpboost.cli.formatting import list_names, suggest_name
-from mpboost.cli.tables import get_column
+from mpboost._wording import list_names, suggest_name
+from mpboost.data.dates import name_source, split_dates
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.table_files.numbers import cast_numbers
+from mpboost.table_files.reading import TableReading
 
 #: Text with more distinct values than this, and than half of the rows, looks like an identifier.
 MIN_IDENTIFIER_VALUES = 50
@@ -22,33 +24,16 @@ MIN_IDENTIFIER_VALUES = 50
 #: Fewer whole numbers than this may be sorted by chance.
 MIN_ORDERED_ROWS = 10
 
-DAY = 86_400_000_000  # in microseconds
-
 
 class ColumnKind(StrEnum):
     """What a column contains; the values appear in messages."""
 
     NUMBER = "numbers"
-    CATEGORY = "categories"
+    CATEGORY = "words"
     DATE = "dates"
-    MOMENT = "dates with times"
     TIME = "times of day"
     NOTHING = "nothing"
     OTHER = "unsupported values"
-
-
-#: The parts of dates and times that become features, and their units.
-PARTS: dict[str, str] = {
-    "days": "days since 1970-01-01",
-    "month": "1 to 12",
-    "weekday": "Monday is 0",
-    "hour": "0 to 23",
-}
-PARTS_OF = {
-    ColumnKind.DATE: ("days", "month", "weekday"),
-    ColumnKind.MOMENT: ("days", "month", "weekday", "hour"),
-    ColumnKind.TIME: ("hour",),
-}
 
 
 @dataclass(frozen=True)
@@ -80,87 +65,88 @@ class Column:
 def infer_column_kind(dtype: pa.DataType) -> ColumnKind:
     """Infer what a column contains from its Arrow type."""
     tests: dict[ColumnKind, Callable[[pa.DataType], bool]] = {
-        ColumnKind.NUMBER: lambda kind: types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind),
+        ColumnKind.NUMBER: _is_numeric,
         ColumnKind.CATEGORY: _is_categorical,
-        ColumnKind.DATE: types.is_date,
-        ColumnKind.MOMENT: types.is_timestamp,
+        ColumnKind.DATE: lambda kind: types.is_date(kind) or types.is_timestamp(kind),
         ColumnKind.TIME: types.is_time,
         ColumnKind.NOTHING: types.is_null,
     }
     return next((kind for kind, holds in tests.items() if holds(dtype)), ColumnKind.OTHER)
 
 
-def choose_features(table: pa.Table, *, target: str, keep: Collection[str], drop: Collection[str]) -> list[Column]:
+def get_column(reading: TableReading, name: str) -> pa.ChunkedArray:
+    """Return a column; if there is none of this name, suggest a similar one."""
+    names = reading.table.column_names
+    if name not in names:
+        raise ValueError(f"{reading.name} has no column {name!r}{suggest_name(name, names)}")
+    return reading.table[name]
+
+
+def choose_features(
+    reading: TableReading, *, target: str, keep: Collection[str], drop: Collection[str]
+) -> list[Column]:
     """Choose the features of each column but the target; leave out identifiers and constants unless kept."""
     columns = []
-    for name in table.column_names:
+    for name in reading.table.column_names:
         if name == target:
             continue
-        values = table[name]
+        values = reading.table[name]
         kind = infer_column_kind(values.type)
         reason = "dropped by --drop" if name in drop else _explain_exclusion(values, kind, is_kept=name in keep)
-        features = () if reason else tuple(derive_features(name, values, kind))
+        if name in reading.obstacles and "identifier" in reason:
+            reason = f"{reason}, {reading.obstacles[name]}"
+        features = () if reason else _name_features(name, values, kind)
         n_values = _count_values(values) if kind is ColumnKind.CATEGORY and features else 0
         columns.append(Column(name, kind, features, reason, values.null_count, n_values))
     return columns
 
 
 def make_training_features(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
-    """Make a table of the chosen features."""
-    features: dict[str, pa.ChunkedArray] = {}
-    for column in columns:
-        derived = derive_features(column.name, table[column.name], column.kind) if column.features else {}
-        features |= {name: derived[name] for name in column.features}
-    return pa.table(features)
+    """Make a table of the chosen columns; the estimators split dates into numbers."""
+    return pa.table({column.name: as_features(table[column.name]) for column in columns if column.features})
 
 
-def derive_features(name: str, values: pa.ChunkedArray, kind: ColumnKind) -> dict[str, pa.ChunkedArray]:
-    """Make the features of a column: numbers, text, or the parts of a date that are not constant."""
-    if kind not in PARTS_OF:
-        return {name: _as_text(values) if kind is ColumnKind.CATEGORY else as_numbers(values)}
-    parts = {part: _compute_part(values, part) for part in PARTS_OF[kind]}
-    return {f"{name}:{part}": numbers for part, numbers in parts.items() if not _is_constant(numbers)}
-
-
-def make_model_features(table: pa.Table, model: MinipatchBooster, path: Path) -> pa.Table | NDArray[Any]:
-    """Make the features that a fitted model expects; raise an error if a column is missing or of another kind."""
+def make_model_features(reading: TableReading, model: MinipatchBooster) -> pa.Table | NDArray[Any]:
+    """Choose the columns that a fitted model expects; raise an error if one is missing or of another kind."""
+    table = reading.table
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        return _make_features_by_position(table, model, path)
-    sources = {name: _split_feature_name(name, table.column_names) for name in names}
-    missing = dict.fromkeys(source for source, _ in sources.values() if source not in table.column_names)
+        return _make_features_by_position(reading, model)
+    sources = [name_source(name, table.column_names) for name in names]
+    missing = dict.fromkeys(source for source, _ in sources if source not in table.column_names)
     if missing:
         others = [name for name in table.column_names if name not in names]
         hint = suggest_name(next(iter(missing)), others) if others else "."
         raise ValueError(
-            f"{path} lacks {'columns' if len(missing) > 1 else 'column'} {list_names(map(repr, missing))} that the "
-            f"model needs{hint}"
+            f"{reading.name} lacks {'columns' if len(missing) > 1 else 'column'} {list_names(map(repr, missing))} that "
+            f"the model needs{hint}"
         )
-    return pa.table(
-        {
-            name: _make_model_feature(table[source], name, source, part, model, path)
-            for name, (source, part) in sources.items()
-        }
-    )
+    known = list_categories(model)
+    columns = {source: _make_model_column(reading, source, part, known.get(source)) for source, part in sources}
+    return split_dates(nw.from_native(pa.table(columns), eager_only=True), names).to_native()
 
 
-def list_text_columns(model: MinipatchBooster) -> set[str]:
-    """List the columns to read as text, since the model knows text such as "12" that looks like a number."""
-    names, categories = getattr(model, "feature_names_in_", []), getattr(model, "categories_", None) or []
-    known = dict(zip(names, categories, strict=False))
-    known[getattr(model, "target_name_", None)] = getattr(model, "classes_", None)
-    return {
-        name for name, values in known.items() if name and values is not None and any(map(_is_numeric_text, values))
-    }
+def list_categories(model: MinipatchBooster) -> dict[str, list[Any]]:
+    """List the features whose categories are words, and these."""
+    categories = getattr(model, "categories_", None) or []
+    known = zip(getattr(model, "feature_names_in_", []), categories, strict=False)
+    return {name: words for name, words in known if words and all(isinstance(word, str) for word in words)}
 
 
-def parse_column_names(wanted: Sequence[str], table: pa.Table, path: Path) -> list[str]:
+def list_word_columns(model: MinipatchBooster, target: str | None) -> set[str]:
+    """List the columns to read as words since the model knows them as such, though they may look like numbers."""
+    classes = getattr(model, "classes_", None)
+    has_word_classes = classes is not None and all(isinstance(label, str) for label in classes.tolist())
+    return {*list_categories(model), *([target] if has_word_classes and target else [])}
+
+
+def parse_column_names(wanted: Sequence[str], reading: TableReading) -> list[str]:
     """Split and check column names from the command line: one per option, or several separated by commas."""
     names: list[str] = []
     for each in wanted:
-        names += [each] if each in table.column_names else [name.strip() for name in each.split(",")]
+        names += [each] if each in reading.table.column_names else [name.strip() for name in each.split(",")]
     for name in names:
-        get_column(table, name, path)
+        get_column(reading, name)
     return names
 
 
@@ -182,60 +168,65 @@ def _explain_exclusion(values: pa.ChunkedArray, kind: ColumnKind, *, is_kept: bo
     return ""
 
 
-def _make_model_feature(
-    values: pa.ChunkedArray, name: str, source: str, part: str, model: MinipatchBooster, path: Path
-) -> pa.ChunkedArray:
-    """Make one feature of the kind that the model was trained on."""
+def _name_features(name: str, values: pa.ChunkedArray, kind: ColumnKind) -> tuple[str, ...]:
+    """Name the features of a column: its own name, or the parts of its dates."""
+    if kind not in (ColumnKind.DATE, ColumnKind.TIME):
+        return (name,)
+    return tuple(split_dates(nw.from_native(pa.table({name: values}), eager_only=True)).columns)
+
+
+def _make_model_column(reading: TableReading, name: str, part: str, categories: list[str] | None) -> pa.ChunkedArray:
+    """Make a column of the kind that the model was trained on."""
+    values = reading.table[name]
     kind = infer_column_kind(values.type)
-    position = list(model.feature_names_in_).index(name)
-    categories = (getattr(model, "categories_", None) or [None] * (position + 1))[position]
-    is_text = bool(categories) and all(isinstance(value, str) for value in categories)
-    if kind is ColumnKind.NOTHING:
-        return values.cast(pa.string() if is_text else pa.float64())
-    if part:
-        allowed, wanted = {each for each, parts in PARTS_OF.items() if part in parts}, f"dates ({name})"
-    elif is_text:
-        allowed, wanted = {ColumnKind.CATEGORY}, f"categories ({list_names(categories, 3)})"
+    if part == "hour":
+        allowed = {ColumnKind.TIME} | ({ColumnKind.DATE} if types.is_timestamp(values.type) else set())
+        wanted, empty = f"times ({name}:{part})", pa.timestamp("us")
+    elif part:
+        allowed, wanted, empty = {ColumnKind.DATE}, f"dates ({name}:{part})", pa.timestamp("us")
+    elif categories:
+        allowed, wanted, empty = {ColumnKind.CATEGORY}, f"words ({list_names(categories, 3)})", pa.string()
     else:
-        allowed, wanted = {ColumnKind.NUMBER}, "numbers"
-    if kind not in allowed and not (types.is_boolean(values.type) and wanted == "numbers"):
-        raise ValueError(f"Column {source!r} of {path} contains {kind}, but the model was trained on {wanted}.")
-    return _compute_part(values, part) if part else _as_text(values) if is_text else as_numbers(values)
+        allowed, wanted, empty = {ColumnKind.NUMBER}, "numbers", pa.float64()
+    if kind is ColumnKind.NOTHING:
+        return values.cast(empty)
+    if categories and _are_other_numbers(values, categories):
+        kind = ColumnKind.NUMBER
+    if kind not in allowed:
+        why = f": {reading.obstacles[name]}" if name in reading.obstacles else ""
+        raise ValueError(
+            f"Column {name!r} of {reading.name} contains {kind} such as {values.drop_null()[0].as_py()!r}, but the model "
+            f"was trained on {wanted}{why}."
+        )
+    return as_features(values)
 
 
-def _make_features_by_position(table: pa.Table, model: MinipatchBooster, path: Path) -> NDArray[Any]:
+def _make_features_by_position(reading: TableReading, model: MinipatchBooster) -> NDArray[Any]:
     """Make an array for a model that was trained without feature names: all columns but the target, in order."""
     target = getattr(model, "target_name_", "y")
-    names = [name for name in table.column_names if name != target]
+    names = [name for name in reading.table.column_names if name != target]
     if len(names) != model.n_features_in_:
         raise ValueError(
-            f"The model was trained on {model.n_features_in_} features without names, but {path} has {len(names)} "
-            f"columns besides the target {target!r}."
+            f"The model was trained on {model.n_features_in_} features without names, but {reading.name} has "
+            f"{len(names)} columns besides the target {target!r}."
         )
-    return np.column_stack([as_numbers(table[name]).to_numpy() for name in names])
+    return np.column_stack([as_features(reading.table[name]).to_numpy() for name in names])
 
 
-def _split_feature_name(name: str, known: Collection[str]) -> tuple[str, str]:
-    """Split the name of a feature into its column and, if it was made from a date, the part of the date."""
-    source, _, part = name.rpartition(":")
-    return (source, part) if name not in known and source and part in PARTS else (name, "")
+def _is_numeric(dtype: pa.DataType) -> bool:
+    is_number = types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype)
+    return is_number or types.is_boolean(dtype)
 
 
 def _is_categorical(dtype: pa.DataType) -> bool:
     is_text = types.is_string(dtype) or types.is_large_string(dtype) or str(dtype) == "string_view"
-    return is_text or types.is_boolean(dtype) or types.is_dictionary(dtype)
+    return is_text or types.is_dictionary(dtype)
 
 
-def _as_text(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    if types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    return values if types.is_large_string(values.type) else values.cast(pa.string())
-
-
-def as_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert decimals and half floats to types that estimators read."""
-    if types.is_decimal(values.type):
-        return values.cast(pa.float64())
+def as_features(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert half floats and views of text to types that estimators read."""
+    if str(values.type) == "string_view":
+        return values.cast(pa.string())
     if not types.is_float16(values.type):
         return values
     try:
@@ -246,16 +237,11 @@ def as_numbers(values: pa.ChunkedArray) -> pa.ChunkedArray:
         )
 
 
-def _compute_part(values: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
-    """Compute a part of dates or times, in their own time zone."""
-    if types.is_time(values.type):
-        return pc.hour(values)
-    if types.is_timestamp(values.type) and values.type.tz is not None:
-        values = pc.local_timestamp(values)
-    if part == "days":
-        since = values.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-        return pc.divide(since.cast(pa.float64()), float(DAY))
-    return {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}[part](values)
+def _are_other_numbers(values: pa.ChunkedArray, categories: list[str]) -> bool:
+    """Check whether a column that was read as words has only numbers, none of which is a known category."""
+    if not types.is_string(values.type) or cast_numbers(values) is None:
+        return False
+    return not pc.any(pc.is_in(values, value_set=pa.array(categories))).as_py()
 
 
 def _count_values(values: pa.ChunkedArray) -> int:
@@ -271,10 +257,3 @@ def _is_sorted(values: pa.ChunkedArray) -> bool:
         return False
     numbers = values.to_numpy()
     return bool(np.all(numbers[1:] > numbers[:-1]) or np.all(numbers[1:] < numbers[:-1]))
-
-
-def _is_numeric_text(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and float(value) is not None
-    except ValueError:
-        return False

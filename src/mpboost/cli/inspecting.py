@@ -1,4 +1,4 @@
-"""The commands report, issues and info: show what a model learned."""
+"""The commands report and issues: show what a model learned."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,23 +11,17 @@ from sklearn.base import is_classifier
 from sklearn.utils import Bunch
 
 import mpboost
-from mpboost.cli.features import list_text_columns, make_model_features, parse_column_names
-from mpboost.cli.formatting import count, format_share
-from mpboost.cli.model_summary import (
-    describe_model,
-    get_target_name,
-    list_features,
-    open_model,
-    show_features,
-    show_model,
-)
-from mpboost.cli.options import Force, Json, KnownTarget, ModelPath, Quiet, TablePath
+from mpboost._wording import count, format_share
+from mpboost.cli.features import make_model_features, parse_column_names
+from mpboost.cli.model_summary import list_features, open_model
+from mpboost.cli.options import Force, Json, KnownTarget, ModelPath, Quiet, Tables, takes_reading_options
 from mpboost.cli.output import Output
-from mpboost.cli.tables import WRITERS, check_writable, read_table, write_table
-from mpboost.cli.targets import as_labels, read_target
+from mpboost.cli.reading import read_labelled_table
+from mpboost.cli.tables import WRITERS, check_writable, write_table
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import decode_targets
 from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
+from mpboost.table_files.options import ReadingOptions
 
 #: Columns that are shown beside suspect labels by default.
 MAX_SHOWN_COLUMNS = 3
@@ -36,12 +30,15 @@ MAX_SHOWN_COLUMNS = 3
 MAX_SHOWN_ROWS = 30
 
 
+@takes_reading_options
 def report(
     model: ModelPath,
-    table: TablePath,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    tables: Tables,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write.")] = Path(
+        "report.html"
+    ),
     target: KnownTarget = None,
-    title: Annotated[str | None, typer.Option(help="Title of the report.", show_default=False)] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the report.", show_default=False)] = None,
     image_shape: Annotated[
         str | None,
         typer.Option(metavar="ROWSxCOLUMNS", help="Show rows as images, if features are pixels.", show_default=False),
@@ -49,36 +46,44 @@ def report(
     force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Write an HTML report about a model and its training table: a single file for your browser."""
     shape = _parse_shape(image_shape)
     with Output(as_json=as_json, quiet=quiet) as out:
         check_writable(output, force, {".html", ".htm"})
         fitted = open_model(model)
-        data, y, target = read_labelled_table(table, fitted, target)
-        check_trained_on(fitted, y, table)
-        X = make_model_features(data, fitted, table)
-        title = title or f"{target} in {table.name}"
+        data, y, target = read_labelled_table(tables, fitted, reading, out, target)
+        check_trained_on(fitted, y, data.name)
+        X = make_model_features(data, fitted)
+        title = title or f"{target} in {Path(data.name).name}"
         page = mpboost.report(fitted, X, y, title=title, image_shape=shape)
         page.save(output, force=force)
         out.title("Report", f"of {model.name} on {count(len(y), 'row')}")
         out.rows({"open": output.absolute()})
-        out.record(model=str(model), table=str(table), target=target, rows=len(y), report=str(output))
+        out.record(model=str(model), table=data.name, target=target, rows=len(y), report=str(output))
 
 
+@takes_reading_options
 def issues(
     model: ModelPath,
-    table: TablePath,
+    tables: Tables,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Also write the rows to a file: .csv, .tsv, .parquet, .arrow.", show_default=False
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Also write the rows to a file: .csv, .tsv, .parquet, .arrow.",
+            show_default=False,
         ),
     ] = None,
     n: Annotated[
         int | None,
         typer.Option(
             "-n",
+            metavar="N",
             min=1,
             help="List the N most suspect rows; default: all that are probably wrong.",
             show_default=False,
@@ -86,30 +91,34 @@ def issues(
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to show; default: the most useful features.", show_default=False),
+        typer.Option(
+            metavar="NAME", help="Columns to show; default: the most useful features. Repeatable.", show_default=False
+        ),
     ] = None,
     target: KnownTarget = None,
     force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """List the rows of the training table whose labels are suspect."""
     with Output(as_json=as_json, quiet=quiet) as out:
         if output is not None:
             check_writable(output, force, WRITERS)
         fitted = open_model(model)
-        data, y, target = read_labelled_table(table, fitted, target)
-        check_trained_on(fitted, y, table)
+        data, y, target = read_labelled_table(tables, fitted, reading, out, target)
+        check_trained_on(fitted, y, data.name)
         found = find_label_issues(fitted, n=n)
-        chosen = parse_column_names(columns, data, table) if columns else _choose_columns(fitted, data)
-        suspects = _tabulate(found, data, chosen)
+        chosen = parse_column_names(columns, data) if columns else _choose_columns(fitted, data.table)
+        suspects = _tabulate(found, data.table, chosen)
         if output is not None:
             write_table(suspects, output, force=force)
         noise = estimate_label_noise(fitted) if is_classifier(fitted) else None
         _show_issues(suspects, len(y), target, noise, out)
         out.record(
             model=str(model),
-            table=str(table),
+            table=data.name,
             target=target,
             rows=len(y),
             label_noise=noise,
@@ -117,39 +126,12 @@ def issues(
         )
 
 
-def info(model: ModelPath, as_json: Json = False) -> None:
-    """Show what is in a model file."""
-    with Output(as_json=as_json) as out:
-        fitted = open_model(model)
-        out.title(model.name, type(fitted).__name__)
-        show_model(fitted, out)
-        show_features(fitted, out)
-        out.record(model=str(model), target=get_target_name(fitted), **describe_model(fitted))
-
-
-def read_labelled_table(path: Path, model: MinipatchBooster, target: str | None) -> tuple[pa.Table, NDArray[Any], str]:
-    """Read a table and its target; also return the name of the target column."""
-    target = target or get_target_name(model)
-    if target is None:
-        raise typer.BadParameter("needed, since the model file has no name for its target.", param_hint="--target")
-    table = read_table(path, as_text=list_text_columns(model) | ({target} if _has_text_labels(model) else set()))
-    y = read_target(table, target, path)
-    if not is_classifier(model):
-        if y.dtype.kind not in "iuf":
-            raise ValueError(f"The target {target!r} of {path} contains text, but the model predicts numbers.")
-        return table, y, target
-    y = as_labels(y)
-    if unknown := sorted(set(y.tolist()) - set(model.classes_.tolist()), key=str):
-        raise ValueError(f"The target {target!r} of {path} contains classes unknown to the model: {unknown[:5]}.")
-    return table, y, target
-
-
-def check_trained_on(model: MinipatchBooster, y: NDArray[Any], path: Path) -> None:
+def check_trained_on(model: MinipatchBooster, y: NDArray[Any], name: str) -> None:
     """Check by its labels that a table is the one that the model was trained on."""
     known = decode_targets(model, model._targets)
     if len(known) != len(y) or not np.array_equal(known, y):
         raise ValueError(
-            f"{path} is not the table that the model was trained on ({count(len(known), 'row')}), or its target has "
+            f"{name} is not the table that the model was trained on ({count(len(known), 'row')}), or its target has "
             "changed since. Use the training table."
         )
 
@@ -161,10 +143,6 @@ def _parse_shape(text: str | None) -> tuple[int, int] | None:
     if not (rows.isdigit() and columns.isdigit()):
         raise typer.BadParameter(f"expected a shape such as 8x8, got {text!r}.", param_hint="--image-shape")
     return int(rows), int(columns)
-
-
-def _has_text_labels(model: MinipatchBooster) -> bool:
-    return is_classifier(model) and isinstance(model.classes_[0], str)
 
 
 def _choose_columns(model: MinipatchBooster, table: pa.Table) -> list[str]:

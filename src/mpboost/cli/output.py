@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
 import rich
 import typer
 from rich import box
@@ -18,7 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mpboost.cli.formatting import make_visible
+from mpboost._wording import make_visible
 
 #: Errors that users can fix: files, data, parameters, missing packages, memory.
 EXPECTED = (ValueError, TypeError, OSError, ImportError, NotImplementedError, MemoryError)
@@ -73,8 +72,8 @@ class Output:
     def title(self, *words: str) -> None:
         """Print the heading of a section: a title in bold, and more words."""
         first, *others = map(make_visible, words)
-        self._console.print()
-        self._console.print(Text.assemble((first, "bold"), *(f"  {each}" for each in others)))
+        self._print()
+        self._print(Text.assemble((first, "bold"), *(f"  {each}" for each in others)))
 
     def rows(self, rows: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> None:
         """Print labels and their values, one pair per line."""
@@ -83,7 +82,7 @@ class Output:
         grid.add_column(overflow="fold")
         for label, value in rows.items() if isinstance(rows, Mapping) else rows:
             grid.add_row(Text(label), _to_text(value))
-        self._console.print(Padding(grid, (0, 0, 0, 2), expand=False))
+        self._print(Padding(grid, (0, 0, 0, 2), expand=False))
 
     def table(self, columns: Mapping[str, Sequence[Any]], *, right: Sequence[str] = ()) -> None:
         """Print a table, given by its columns."""
@@ -92,13 +91,13 @@ class Output:
             table.add_column(_to_text(name), justify="right" if name in right else "left", overflow="fold")
         for row in zip(*columns.values(), strict=True):
             table.add_row(*map(_to_text, row))
-        self._console.print(Padding(table, (0, 0, 0, 2), expand=False))
+        self._print(Padding(table, (0, 0, 0, 2), expand=False))
 
     def say(self, *lines: str) -> None:
         """Print lines of text."""
-        self._console.print()
+        self._print()
         for line in lines:
-            self._console.print(_to_text(line), soft_wrap=True)
+            self._print(_to_text(line), soft_wrap=True)
 
     def show_error(self, message: str, label: str = "Error", style: str = "bold red") -> None:
         """Print a message to standard error."""
@@ -115,9 +114,22 @@ class Output:
         finally:
             console.__dict__ = before
 
-    def _show_warning(self, message: Warning | str, *_: Any) -> None:
+    def _print(self, *content: Any, **options: Any) -> None:
+        """Print to the console; outside of a terminal, without the spaces that fill up lines."""
+        if self._console.is_terminal:
+            self._console.print(*content, **options)
+            return
+        with self._console.capture() as captured:
+            self._console.print(*content, **options)
+        self._console.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+
+    def note(self, message: str) -> None:
+        """Print a note to standard error."""
         if not self._quiet:
-            self.show_error(str(message), "Note", "yellow")
+            self.show_error(message, "Note", "yellow")
+
+    def _show_warning(self, message: Warning | str, *_: Any) -> None:
+        self.note(str(message))
 
     def _write_json(self, facts: dict[str, Any]) -> None:
         if self._as_json:
@@ -129,10 +141,10 @@ def make_plain(value: Any) -> Any:
     """Convert a value to types that JSON has; NaN becomes None."""
     if isinstance(value, Mapping):
         return {str(make_plain(key)): make_plain(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray | list | tuple | set):
+    if hasattr(value, "tolist"):  # of numpy
+        value = value.tolist()
+    if isinstance(value, list | tuple | set):
         return [make_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -10,20 +10,23 @@ import typer
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from mpboost.cli.features import list_text_columns, make_model_features, parse_column_names
-from mpboost.cli.formatting import count, format_share
+from mpboost._wording import count, format_share
+from mpboost.cli.features import make_model_features, parse_column_names
 from mpboost.cli.model_summary import get_target_name, open_model
-from mpboost.cli.options import Force, Json, ModelPath, Quiet, TablePath
+from mpboost.cli.options import Force, Json, ModelPath, Quiet, Tables, takes_reading_options
 from mpboost.cli.output import Output, draw_bar
-from mpboost.cli.tables import WRITERS, check_writable, format_csv, read_table, write_table
+from mpboost.cli.reading import read_for_model
+from mpboost.cli.tables import WRITERS, check_writable, format_csv, write_table
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.table_files.options import ReadingOptions
 
 STDOUT = Path("-")
 
 
+@takes_reading_options
 def predict(
     model: ModelPath,
-    table: TablePath,
+    tables: Tables,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="File to write: .csv, .tsv, .parquet, .arrow; - is standard output (CSV)."),
@@ -34,6 +37,8 @@ def predict(
     force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Predict the target for the rows of a table."""
     if as_json and output == STDOUT:
@@ -44,18 +49,20 @@ def predict(
         if output != STDOUT:
             check_writable(output, force, WRITERS)
         fitted = open_model(model)
-        data = read_table(table, as_text=list_text_columns(fitted))
-        chosen = parse_column_names(columns or [], data, table)
-        predictions = predict_table(fitted, make_model_features(data, fitted, table))
+        data = read_for_model(tables, fitted, reading, out)
+        chosen = parse_column_names(columns or [], data)
+        predictions = predict_table(fitted, make_model_features(data, fitted))
         if both := set(chosen) & set(predictions.column_names):
-            raise ValueError(f"Column {both.pop()!r} of {table} has the name of an output column: rename it.")
-        result = pa.table({name: data[name] for name in chosen} | {n: predictions[n] for n in predictions.column_names})
+            raise ValueError(f"Column {both.pop()!r} of {data.name} has the name of an output column: rename it.")
+        result = pa.table(
+            {name: data.table[name] for name in chosen} | {n: predictions[n] for n in predictions.column_names}
+        )
         if output == STDOUT:
             sys.stdout.write(format_csv(result).decode())
         else:
             write_table(result, output, force=force)
         show_predictions(fitted, predictions, output, out)
-        out.record(model=str(model), table=str(table), output=str(output), columns=result.column_names)
+        out.record(model=str(model), table=data.name, output=str(output), columns=result.column_names)
 
 
 def predict_table(model: MinipatchBooster, X: pa.Table | NDArray[Any]) -> pa.Table:

@@ -1,7 +1,5 @@
 """Read the column to predict, and decide between classification and regression."""
 
-from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,45 +8,45 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from mpboost.cli.features import ColumnKind, as_numbers, infer_column_kind
-from mpboost.cli.formatting import count
-from mpboost.cli.tables import get_column
+from mpboost._wording import count
+from mpboost.cli.choices import TargetKind
+from mpboost.cli.features import ColumnKind, as_features, get_column, infer_column_kind
+from mpboost.table_files.reading import TableReading
 
 #: A target with more distinct whole numbers than this is not taken for classes.
 MAX_CLASSES = 20
 
 
-class TargetKind(StrEnum):
-    """Whether the target has classes or numbers: the values of the option ``--task``."""
-
-    AUTO = "auto"
-    CLASSIFICATION = "classification"
-    REGRESSION = "regression"
-
-
-def read_target(table: pa.Table, name: str, path: Path) -> NDArray[Any]:
+def read_target(reading: TableReading, name: str) -> NDArray[Any]:
     """Read the target column as an array of labels or numbers."""
-    values = get_column(table, name, path)
+    values = get_column(reading, name)
     kind = infer_column_kind(values.type)
     if types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), None, values)
     if values.null_count:
         raise ValueError(
-            f"The target {name!r} is missing in {count(values.null_count, 'row')} of {path}: fill in the values or "
-            "remove these rows."
+            f"The target {name!r} is missing in {count(values.null_count, 'row')} of {reading.name}: fill in the "
+            "values or remove these rows."
         )
     if kind not in (ColumnKind.NUMBER, ColumnKind.CATEGORY):
         raise ValueError(f"The target {name!r} contains {kind}: only numbers and classes can be predicted.")
     if types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    return np.asarray(values.to_pylist()) if kind is ColumnKind.CATEGORY else as_numbers(values).to_numpy()
+    if types.is_decimal(values.type):
+        values = values.cast(pa.float64())
+    is_text = kind is ColumnKind.CATEGORY or types.is_boolean(values.type)
+    return np.asarray(values.to_pylist()) if is_text else as_features(values).to_numpy()
 
 
-def choose_target_kind(wanted: TargetKind, y: NDArray[Any], name: str) -> tuple[TargetKind, str]:
-    """Choose classification or regression; if it was decided by the values, also say why."""
+def choose_target_kind(wanted: TargetKind, y: NDArray[Any], name: str, obstacle: str = "") -> tuple[TargetKind, str]:
+    """Choose classification or regression; if it was decided by the values, also say why.
+
+    ``obstacle`` tells why a column that looks like numbers could not be read as such.
+    """
     if y.dtype.kind not in "iuf":
-        if wanted is TargetKind.REGRESSION:
-            raise ValueError(f"The target {name!r} contains text, not numbers: use --task classification.")
+        if wanted is TargetKind.REGRESSION or (obstacle and wanted is TargetKind.AUTO):
+            advice = f"{obstacle}; or use --task classification" if obstacle else "use --task classification"
+            raise ValueError(f"The target {name!r} contains text, not numbers: {advice}.")
         return TargetKind.CLASSIFICATION, ""
     if wanted is not TargetKind.AUTO:
         return wanted, ""

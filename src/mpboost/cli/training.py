@@ -1,4 +1,4 @@
-"""The commands fit and tune: train a model and save it."""
+"""The commands fit and tune: train a model and save it. Functions import what takes long, so that help is quick."""
 
 import signal
 import threading
@@ -6,45 +6,50 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from mpboost.boosting.progress import ProgressBar
-from mpboost.cli.estimators import Preset, make_estimator, make_grid
-from mpboost.cli.formatting import format_seconds
-from mpboost.cli.model_summary import describe_model, show_features, show_model
-from mpboost.cli.options import Drop, Force, Json, Keep, KeepAll, Quiet, Settings, TablePath, Target
-from mpboost.cli.output import Output
-from mpboost.cli.tables import check_writable
-from mpboost.cli.targets import TargetKind
-from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set
-from mpboost.estimators.base import MinipatchBooster
-from mpboost.model_files.model_file import save_model
-from mpboost.tuning.search import OOPSearch
+from mpboost.cli.choices import Preset, TargetKind
+from mpboost.cli.options import Drop, Force, Json, Keep, KeepAll, Quiet, Settings, Tables, Target, takes_reading_options
+from mpboost.table_files.options import ReadingOptions
+
+if TYPE_CHECKING:
+    from mpboost.cli.output import Output
+    from mpboost.cli.training_set import TrainingSet
+    from mpboost.estimators.base import MinipatchBooster
+    from mpboost.tuning.search import OOPSearch
 
 #: Candidates of a search that are shown, the best first.
 MAX_SHOWN_CANDIDATES = 8
 
-OutputPath = Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")]
-TaskOption = Annotated[TargetKind, typer.Option("--task", help="auto decides by the values of the target.")]
+OutputPath = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")]
+TaskOption = Annotated[
+    TargetKind,
+    typer.Option(
+        "--task", metavar="KIND", help="auto, classification or regression; auto decides by the values of the target."
+    ),
+]
 PresetOption = Annotated[
     Preset,
     typer.Option(
         "--preset",
-        help="default: MP-Boost with our defaults; paper: exactly as in the paper; gradient: gradient boosting.",
+        metavar="NAME",
+        help="gradient: gradient boosting, better on most tables; votes: MP-Boost with our defaults; paper: MP-Boost "
+        "exactly as in the paper.",
     ),
 ]
 
 
+@takes_reading_options
 def fit(
-    table: TablePath,
+    tables: Tables,
     target: Target = None,
     output: OutputPath = Path("model.mpb"),
     task: TaskOption = TargetKind.AUTO,
-    preset: PresetOption = Preset.DEFAULT,
+    preset: PresetOption = Preset.GRADIENT,
     settings: Settings = None,
     keep: Keep = None,
     keep_all: KeepAll = False,
@@ -52,24 +57,33 @@ def fit(
     force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Train a model on a table and save it. Ctrl-C stops training and keeps the model so far."""
+    from mpboost.boosting.progress import ProgressBar
+    from mpboost.cli.estimators import WORDS, make_estimator
+    from mpboost.cli.output import Output
+    from mpboost.cli.tables import check_writable
+    from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set
+
     with Output(as_json=as_json, quiet=quiet) as out:
-        target = choose_target_name(target, table)
+        target = choose_target_name(target, tables)
         check_writable(output, force)
-        data = read_training_set(table, target, task, keep=None if keep_all else keep or [], drop=drop or [])
+        data = read_training_set(tables, target, task, reading, keep=None if keep_all else keep or [], drop=drop or [])
         model = make_estimator(data.kind, preset, settings or [])
-        show_training_set(data, table, out)
-        out.say(f"Training {type(model).__name__} …")
+        show_training_set(data, out)
+        out.say(f"Training {type(model).__name__}: {WORDS[preset]} …")
         start = time.perf_counter()
         with _one_interrupt():
             with out.progress() as is_shown:
                 model.set_params(callbacks=[ProgressBar()] if is_shown else None).fit(data.X, data.y)
-            _finish(model, data.target, table, output, time.perf_counter() - start, out)
+            _finish(model, data, tables, output, time.perf_counter() - start, out)
 
 
+@takes_reading_options
 def tune(
-    table: TablePath,
+    tables: Tables,
     target: Target = None,
     output: OutputPath = Path("model.mpb"),
     grid: Annotated[
@@ -78,10 +92,12 @@ def tune(
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Stop after so many seconds and keep the best model so far.", show_default=False),
+        typer.Option(
+            metavar="SECONDS", help="Stop after so many seconds and keep the best model so far.", show_default=False
+        ),
     ] = None,
     task: TaskOption = TargetKind.AUTO,
-    preset: PresetOption = Preset.DEFAULT,
+    preset: PresetOption = Preset.GRADIENT,
     settings: Settings = None,
     keep: Keep = None,
     keep_all: KeepAll = False,
@@ -89,23 +105,31 @@ def tune(
     force: Force = False,
     as_json: Json = False,
     quiet: Quiet = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Try several parameter values, and save the model with the best out-of-patch score."""
+    from mpboost.cli.estimators import WORDS, make_estimator, make_grid
+    from mpboost.cli.output import Output
+    from mpboost.cli.tables import check_writable
+    from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set
+    from mpboost.tuning.search import OOPSearch
+
     with Output(as_json=as_json, quiet=quiet) as out:
-        target = choose_target_name(target, table)
+        target = choose_target_name(target, tables)
         check_writable(output, force)
-        data = read_training_set(table, target, task, keep=None if keep_all else keep or [], drop=drop or [])
+        data = read_training_set(tables, target, task, reading, keep=None if keep_all else keep or [], drop=drop or [])
         model = make_estimator(data.kind, preset, settings or [])
         candidates = make_grid(model, grid or [])
-        show_training_set(data, table, out)
+        show_training_set(data, out)
         tried = "; ".join(f"{key} in {values}" for key, values in candidates.items())
-        out.say(f"Tuning {type(model).__name__}: {tried}")
+        out.say(f"Tuning {type(model).__name__}: {WORDS[preset]}", f"Candidates: {tried}")
         start = time.perf_counter()
         with out.progress() as is_shown:
             search = OOPSearch(model, candidates, time_limit=time_limit, verbose=int(is_shown), random_state=0)
             search.fit(data.X, data.y)
         _show_candidates(search, out)
-        _finish(search.best_estimator_, data.target, table, output, time.perf_counter() - start, out)
+        _finish(search.best_estimator_, data, tables, output, time.perf_counter() - start, out)
 
 
 @contextmanager
@@ -127,7 +151,9 @@ def _one_interrupt() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _show_candidates(search: OOPSearch, out: Output) -> None:
+def _show_candidates(search: "OOPSearch", out: "Output") -> None:
+    import numpy as np
+
     results = search.results_
     best = np.argsort(results["rank"], kind="stable")
     names = list(search.best_params_)
@@ -150,15 +176,21 @@ def _show_candidates(search: OOPSearch, out: Output) -> None:
     )
 
 
-def _finish(model: MinipatchBooster, target: str, table: Path, output: Path, seconds: float, out: Output) -> None:
+def _finish(
+    model: "MinipatchBooster", data: "TrainingSet", tables: list[str], output: Path, seconds: float, out: "Output"
+) -> None:
     """Save a model, summarise it, and suggest the next commands."""
-    model.target_name_ = target
+    from mpboost._wording import format_seconds
+    from mpboost.cli.model_summary import describe_model, show_features, show_model
+    from mpboost.model_files.model_file import save_model
+
+    model.target_name_, model.table_habits_ = data.target, str(data.reading.habits)
     save_model(model, output)
     out.title("Model", f"saved to {output}, trained in {format_seconds(seconds)}")
     show_model(model, out)
     show_features(model, out)
     out.say(
-        f"Next:  mpboost report {output} {table}",
+        f"Next:  mpboost report {output} {' '.join(map(quote, tables))}",
         f"       mpboost predict {output} NEW_TABLE -o predictions.csv",
     )
     out.record(model=str(output), seconds=seconds, **describe_model(model))

@@ -10,19 +10,14 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from mpboost.cli.features import (
-    PARTS,
-    PARTS_OF,
-    Column,
-    ColumnKind,
-    choose_features,
-    make_training_features,
-    parse_column_names,
-)
-from mpboost.cli.formatting import count, format_share, list_names
+from mpboost._wording import count, format_share, list_names
+from mpboost.cli.choices import TargetKind
+from mpboost.cli.features import Column, ColumnKind, choose_features, make_training_features, parse_column_names
 from mpboost.cli.output import Output
-from mpboost.cli.tables import get_suffix, read_table
-from mpboost.cli.targets import TargetKind, as_labels, choose_target_kind, read_target
+from mpboost.cli.targets import as_labels, choose_target_kind, read_target
+from mpboost.data.dates import PARTS
+from mpboost.table_files.options import ReadingOptions
+from mpboost.table_files.reading import TableReading, read_files
 
 
 @dataclass(frozen=True)
@@ -43,6 +38,8 @@ class TrainingSet:
         Why, if the user did not decide.
     columns : list of Column
         All other columns, used or left out.
+    reading : TableReading
+        The table, and how it was read.
     """
 
     X: pa.Table
@@ -51,56 +48,73 @@ class TrainingSet:
     kind: TargetKind
     reason: str
     columns: list[Column]
+    reading: TableReading
 
 
-def choose_target_name(target: str | None, path: Path) -> str:
+def choose_target_name(target: str | None, paths: Sequence[str]) -> str:
     """Return the name of the target column: required, except for .npz files."""
-    if target is None and get_suffix(path) != ".npz":
+    if target is None and Path(paths[0]).suffix.lower() != ".npz":
         raise typer.BadParameter("give the name of the column to predict.", param_hint="--target")
     return target or "y"
 
 
 def read_training_set(
-    path: Path, target: str, kind: TargetKind, *, keep: Sequence[str] | None, drop: Sequence[str]
+    paths: Sequence[str],
+    target: str,
+    kind: TargetKind,
+    options: ReadingOptions,
+    *,
+    keep: Sequence[str] | None,
+    drop: Sequence[str],
 ) -> TrainingSet:
     """Read a table and choose its features; ``keep=None`` keeps all columns."""
-    table = read_table(path)
-    y = read_target(table, target, path)
-    kind, reason = choose_target_kind(kind, y, target)
+    reading = read_files(paths, options)
+    y = read_target(reading, target)
+    kind, reason = choose_target_kind(kind, y, target, reading.obstacles.get(target, ""))
     if kind is TargetKind.CLASSIFICATION:
         y = as_labels(y)
-    kept = table.column_names if keep is None else parse_column_names(keep, table, path)
-    columns = choose_features(table, target=target, keep=kept, drop=parse_column_names(drop, table, path))
+    kept = reading.table.column_names if keep is None else parse_column_names(keep, reading)
+    columns = choose_features(reading, target=target, keep=kept, drop=parse_column_names(drop, reading))
     if not any(column.features for column in columns):
         left_out = "; ".join(f"{column.name} {column.reason}" for column in columns[:5])
-        raise ValueError(f"{path} has no usable column besides the target {target!r}. {left_out}".strip())
-    return TrainingSet(make_training_features(table, columns), y, target, kind, reason, columns)
+        raise ValueError(f"{reading.name} has no usable column besides the target {target!r}. {left_out}".strip())
+    return TrainingSet(make_training_features(reading.table, columns), y, target, kind, reason, columns, reading)
 
 
-def show_training_set(data: TrainingSet, path: Path, out: Output) -> None:
+def show_training_set(data: TrainingSet, out: Output) -> None:
     """Show the columns of a training set, and how they are used."""
     n_rows = len(data.y)
     used = {kind: [each for each in data.columns if each.features and each.kind is kind] for kind in ColumnKind}
     left_out = [each for each in data.columns if not each.features]
-    dates = [each for kind in PARTS_OF for each in used[kind]]
-    rows = [("numbers", list_names(each.name for each in used[ColumnKind.NUMBER]))]
+    dates = [*used[ColumnKind.DATE], *used[ColumnKind.TIME]]
+    rows = [("read as", data.reading.description)]
+    rows += [("numbers", list_names(each.name for each in used[ColumnKind.NUMBER]))]
     rows += [("categories", list_names(f"{each.name} ({each.n_values})" for each in used[ColumnKind.CATEGORY]))]
     rows += [("dates" if i == 0 else "", _explain_date(each)) for i, each in enumerate(dates)]
     incomplete = [each for each in data.columns if each.features and each.n_missing]
     rows += [("missing", list_names(f"{each.name} {format_share(each.n_missing / n_rows)}" for each in incomplete))]
     rows += _group_left_out(left_out)
     rows += [("target", _describe_target(data))]
-    out.title(path.name, f"{count(n_rows, 'row')}, {count(len(data.columns) + 1, 'column')}")
+    rows += [("note" if i == 0 else "", note) for i, note in enumerate(_list_notes(data))]
+    out.title(Path(data.reading.name).name, f"{count(n_rows, 'row')}, {count(len(data.columns) + 1, 'column')}")
     out.rows([row for row in rows if row[1]])
     out.record(
-        table=str(path),
+        table=data.reading.name,
+        format=data.reading.description,
+        notes=data.reading.notes,
         rows=n_rows,
         target=data.target,
         task=data.kind,
-        features=data.X.column_names,
+        features=[name for each in data.columns for name in each.features],
         derived={each.name: each.features for each in dates},
         left_out={each.name: each.reason for each in left_out},
     )
+
+
+def _list_notes(data: TrainingSet) -> list[str]:
+    """List what is unusual about the table, except for columns that are left out."""
+    left_out = {each.name for each in data.columns if not each.features}
+    return [note for note in data.reading.notes if note.partition(" stays words: ")[0] not in left_out]
 
 
 def _explain_date(column: Column) -> str:

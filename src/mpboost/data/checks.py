@@ -83,7 +83,8 @@ def check_training_data(
     """
     shell = copy.copy(estimator)
     has_categories = categorical_features is not None and not isinstance(categorical_features, str)
-    source = read_source(shell, X, reset=True, has_categories=has_categories)
+    dated = np.asarray(categorical_features, dtype=object).ravel().tolist() if has_categories else []
+    source = read_source(shell, X, reset=True, has_categories=has_categories, dated_categories=dated)
     is_categorical = make_categorical_mask(categorical_features, source.names, shell.n_features_in_, source.by_dtype)
     if has_categories and is_categorical is None:  # none after all: read X in the same way as for predictions
         source = read_source(shell, X, reset=True, has_categories=False)

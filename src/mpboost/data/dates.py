@@ -6,7 +6,10 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals import Series
 from numpy.typing import NDArray
+
+from mpboost._arrays import Floats
 
 #: The parts of dates and times that become features, and their units.
 PARTS: dict[str, str] = {
@@ -22,7 +25,9 @@ DATE_PARTS, MOMENT_PARTS, TIME_PARTS = ("days", "month", "weekday"), tuple(PARTS
 DAY, HOUR = 86_400_000_000, 3_600_000_000  # in microseconds
 
 
-def split_dates(frame: nw.DataFrame[Any], known: Collection[str] | None = None) -> nw.DataFrame[Any]:
+def split_dates(
+    frame: nw.DataFrame[Any], known: Collection[str] | None = None, *, keep: Collection[str] = ()
+) -> nw.DataFrame[Any]:
     """Replace each column of dates or times by columns of its parts, such as ``signup:days`` and ``signup:month``.
 
     Parameters
@@ -32,6 +37,8 @@ def split_dates(frame: nw.DataFrame[Any], known: Collection[str] | None = None) 
     known : collection of str or None
         The features of a fitted model: only parts among these are made. None makes all parts that differ between rows,
         for a fit; of a date that never changes, the first part.
+    keep : collection of str
+        Columns to leave as they are, since their dates are categories.
 
     Returns
     -------
@@ -46,7 +53,12 @@ def split_dates(frame: nw.DataFrame[Any], known: Collection[str] | None = None) 
     >>> split_dates(nw.from_native(table)).to_dict(as_series=False)
     {'x': [1, 2], 'd:days': [19782.0, 19783.0], 'd:month': [2.0, 3.0], 'd:weekday': [3.0, 4.0]}
     """
-    columns = {column.name: parts for column in frame.iter_columns() if (parts := _list_parts(column))}
+    kept = {*keep, *(known if known is not None else ())}
+    columns = {
+        column.name: parts
+        for column in frame.iter_columns()
+        if column.name not in kept and (parts := _list_parts(column))
+    }
     if known is not None:
         columns = {name: tuple(part for part in parts if f"{name}:{part}" in known) for name, parts in columns.items()}
         columns = {name: parts for name, parts in columns.items() if parts}  # others are refused with all unknown names
@@ -81,7 +93,7 @@ def name_source(feature: str, columns: Collection[str]) -> tuple[str, str]:
     return (source, part) if feature not in columns and source and part in PARTS else (feature, "")
 
 
-def _list_parts(column: nw.Series[Any]) -> tuple[str, ...]:
+def _list_parts(column: Series[Any]) -> tuple[str, ...]:
     """List the parts of a column; none if it has no dates."""
     dtype = column.dtype
     if dtype == nw.Date:
@@ -97,7 +109,7 @@ def _list_parts(column: nw.Series[Any]) -> tuple[str, ...]:
     return next((parts for kind, parts in kinds.items() if isinstance(first, kind)), ())
 
 
-def _read_moments(column: nw.Series[Any]) -> NDArray[np.datetime64]:
+def _read_moments(column: Series[Any]) -> NDArray[np.datetime64]:
     """Read dates, in their own time zone; times of day are those of 1970-01-01."""
     if column.dtype == nw.Date:
         column = column.cast(nw.Datetime("us"))
@@ -116,9 +128,10 @@ def _as_moment(value: Any, name: str) -> Any:
     raise TypeError(f"Column {name!r} of X contains dates and other values, such as {value!r}: convert it to dates.")
 
 
-def _compute_part(moments: NDArray[np.datetime64], part: str) -> NDArray[np.float64]:
+def _compute_part(moments: NDArray[np.datetime64], part: str) -> Floats:
     """Compute a part of dates; NaN where they are missing."""
     since = moments.astype(np.int64)
+    numbers: NDArray[Any]
     if part == "days":
         numbers = since / DAY
     elif part == "month":
@@ -130,5 +143,5 @@ def _compute_part(moments: NDArray[np.datetime64], part: str) -> NDArray[np.floa
     return np.where(np.isnat(moments), np.nan, numbers)
 
 
-def _is_constant(numbers: NDArray[np.float64]) -> bool:
+def _is_constant(numbers: Floats) -> bool:
     return bool(np.all(numbers == numbers[0])) if len(numbers) else True

@@ -1,6 +1,6 @@
 """Reads what users pass as X: arrays, data frames of any library, and sparse matrices."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
@@ -58,7 +58,9 @@ class Source(Protocol):
         """Read a column of categories."""
 
 
-def read_source(estimator: BaseEstimator, X: Any, *, reset: bool, has_categories: bool) -> Source:
+def read_source(
+    estimator: BaseEstimator, X: Any, *, reset: bool, has_categories: bool, dated_categories: Collection[Any] = ()
+) -> Source:
     """Check a table, its number of features and their names by scikit-learn's rules and messages.
 
     Parameters
@@ -71,6 +73,8 @@ def read_source(estimator: BaseEstimator, X: Any, *, reset: bool, has_categories
         Whether to set the number and the names of the features on the estimator instead of comparing them.
     has_categories : bool
         Whether columns of an array may contain other values than numbers.
+    dated_categories : collection
+        Names of columns whose dates are categories; the dates of all others become numbers.
     """
     if sparse.issparse(X):
         if X.ndim != 2:
@@ -84,7 +88,8 @@ def read_source(estimator: BaseEstimator, X: Any, *, reset: bool, has_categories
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             _check_not_empty(frame)
-            frame = _split_dates(frame, None if reset else getattr(estimator, "feature_names_in_", None))
+            known = None if reset else getattr(estimator, "feature_names_in_", None)
+            frame = _split_dates(frame, known, dated_categories)
             validate_data(estimator, _make_header(frame), reset=reset, skip_check_array=True)
             array = _read_at_once(frame)
             return FrameSource(list(frame.iter_columns())) if array is None else ArraySource(array, frame.columns)
@@ -242,9 +247,9 @@ class _Header:
         return self._names
 
 
-def _split_dates(frame: nw.DataFrame[Any], known: Sequence[str] | None) -> nw.DataFrame[Any]:
+def _split_dates(frame: nw.DataFrame[Any], known: Collection[str] | None, keep: Collection[Any]) -> nw.DataFrame[Any]:
     """Split dates into numbers; refuse text where a model knows the parts of dates."""
-    frame = split_dates(frame, known)
+    frame = split_dates(frame, known, keep=keep)
     if known is None:
         return frame
     missing = [name for name in known if name not in frame.columns]

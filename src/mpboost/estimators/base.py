@@ -32,7 +32,8 @@ from mpboost.estimators.settings import list_learning_params
 from mpboost.estimators.threads import make_threads
 from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
-from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, check_scoring
+from mpboost.outputs.metrics import check_scoring
+from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
 
 
 class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
@@ -113,8 +114,9 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         with Interrupts(run) as interrupts:
             # Boost.
             boost(run, callbacks, interrupts, threads)
-            # Publish. target_name_ belongs to the last fit, so it is removed.
-            self._publish(describe(run) | {"_run": run if self.warm_start else None, "target_name_": None})
+            # Publish. What the command line stored with the last fit is removed.
+            stored = {"_run": run if self.warm_start else None, "target_name_": None, "table_habits_": None}
+            self._publish(describe(run) | stored)
         warn_if_interrupted(run)
         warn_if_useless(run, vars(self))
         return self

@@ -11,8 +11,9 @@ from mpboost._arrays import Floats, Positions
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.problem import Problem
 from mpboost.outputs.intervals import count_effective, estimate_interval
-from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, Metric, to_codes
+from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.predictions import ConstantClass, NumberPredictions, Predictions
+from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
 from mpboost.outputs.statistics import compute_mean, pick_rows
 from mpboost.tasks.gradients import GradientTask
 from mpboost.tasks.voting import VotingTask

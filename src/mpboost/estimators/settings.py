@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 from mpboost.data.problem import Problem
 from mpboost.learners.gradient_trees import GradientImportance
 from mpboost.learners.trees import Importance
-from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, Metric, Scoring
+from mpboost.outputs.metrics import Metric, Scoring
+from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
 from mpboost.sampling.sizes import PatchSizes, Size
 
 #: Parameters that may change between two fits with warm_start; all others change what is learned.

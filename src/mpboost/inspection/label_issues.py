@@ -1,6 +1,9 @@
 """Find suspect labels: compare them with out-of-patch predictions."""
 
 import warnings
+from html import escape
+from importlib import import_module
+from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,8 +22,85 @@ RESIDUAL_THRESHOLD = 5 / 6
 #: Shares of the rows, the most confidently predicted first, that label noise is estimated on; the least number of rows.
 CONFIDENT_SHARES, MIN_CONFIDENT_ROWS = (0.1, 0.2, 0.5, 1.0), 100
 
+#: Rows that the ``repr`` of suspect labels shows.
+MAX_SHOWN_ROWS = 10
+
 #: No label is suspect if the surest predictions are wrong this often, relative to always predicting the largest class.
 MAX_NOISE = 2 / 3
+
+
+class LabelIssues(Bunch):
+    """Suspect labels, the most suspect first: a table of four columns, ``issues.row`` or ``issues["row"]``.
+
+    It is also a dict of arrays of the same length. ``find_label_issues`` makes it.
+
+    Attributes
+    ----------
+    row : int64 array of shape (n_issues,)
+        Positions in the training data.
+    difficulty : float64 array of shape (n_issues,)
+        ``observation_difficulty_`` of these rows.
+    given, suggested : arrays of shape (n_issues,)
+        The labels, or numbers, and the out-of-patch predictions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mpboost import MPBoostClassifier, find_label_issues
+    >>> X, y = load_iris(return_X_y=True)
+    >>> issues = find_label_issues(MPBoostClassifier(random_state=0).fit(X, y), n=3)
+    >>> len(issues), list(issues.to_frame().columns)
+    (3, ['row', 'difficulty', 'given', 'suggested'])
+    """
+
+    def __len__(self) -> int:
+        """Return the number of suspect labels."""
+        return len(self["row"])
+
+    def __bool__(self) -> bool:
+        # Data frames ask a dict whether it has columns.
+        return True
+
+    def __repr__(self) -> str:
+        heading = f"LabelIssues: {len(self)} suspect label{'' if len(self) == 1 else 's'}"
+        if not len(self):
+            return heading
+        cells = [list(self), *zip(*self._format(), strict=True)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([heading, *lines, *self._word_rest()])
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        head = "".join(f"<th>{name}</th>" for name in self)
+        rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in zip(*self._format(), strict=True))
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        rest = "".join(f"<p>{words}</p>" for words in self._word_rest())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+    def to_frame(self) -> Any:
+        """Make a data frame: of pandas, or of polars if pandas is not installed.
+
+        Returns
+        -------
+        frame : pandas.DataFrame or polars.DataFrame
+            The columns of this table.
+        """
+        for library in ("pandas", "polars"):
+            if find_spec(library) is not None:
+                return import_module(library).DataFrame(dict(self))
+        raise ImportError("to_frame needs pandas or polars: install one of them.")
+
+    def _format(self) -> list[list[str]]:
+        """Format the columns of the first rows."""
+        return [
+            [f"{value:.4g}" if isinstance(value, float) else str(value) for value in column[:MAX_SHOWN_ROWS].tolist()]
+            for column in self.values()
+        ]
+
+    def _word_rest(self) -> list[str]:
+        n_others = len(self) - MAX_SHOWN_ROWS
+        return [f"... and {n_others} more"] if n_others > 0 else []
 
 
 @validate_params(
@@ -31,7 +111,7 @@ MAX_NOISE = 2 / 3
     },
     prefer_skip_nested_validation=True,
 )
-def find_label_issues(model: Any, *, n: int | None = None, threshold: float | None = None) -> Bunch:
+def find_label_issues(model: Any, *, n: int | None = None, threshold: float | None = None) -> LabelIssues:
     """Find training rows whose labels, or numbers, are suspect, the most suspect first.
 
     Each row is judged by the learners that were not trained on it (``observation_difficulty_``); nothing is trained
@@ -52,10 +132,10 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
 
     Returns
     -------
-    issues : Bunch
-        A dict of arrays of the same length, as for ``pandas.DataFrame(issues)``: ``row``, positions in the training
-        data; ``difficulty``; ``given``, the labels; ``suggested``, the out-of-patch predictions. Rows that no learner
-        could judge (``oop_counts_`` is 0) are left out.
+    issues : LabelIssues
+        A table; ``issues.to_frame()`` is a data frame. Its columns are ``row``, positions in the training data;
+        ``difficulty``; ``given``, the labels; ``suggested``, the out-of-patch predictions. Rows that no learner could
+        judge (``oop_counts_`` is 0) are left out.
 
     See Also
     --------
@@ -93,7 +173,7 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
         is_suspect = difficulty >= RESIDUAL_THRESHOLD
     places = np.flatnonzero(is_suspect)
     places = places[np.argsort(-difficulty[places], kind="stable")][:n]
-    return Bunch(
+    return LabelIssues(
         row=rows[places],
         difficulty=difficulty[places],
         given=decode_targets(model, given[places]),

@@ -11,13 +11,14 @@ from sklearn.utils.validation import column_or_1d
 from mpboost._arrays import Floats
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.predictions import ClassPredictions, ValuePredictions
-from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, Metric, name_scoring
+from mpboost.outputs.metrics import Metric, name_scoring
 from mpboost.outputs.predictions import NumberPredictions, Predictions
+from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, word_score
 
 
 def name_score(model: MinipatchBooster) -> str:
     """Return the name of the score of a model, for people."""
-    return "R²" if model.score_name_ == DEFAULT_OF_NUMBERS else model.score_name_.replace("_", " ")
+    return word_score(model.score_name_)
 
 
 def read_scores(model: MinipatchBooster) -> dict[str, NDArray[np.float64]]:

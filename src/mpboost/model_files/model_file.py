@@ -1,7 +1,7 @@
 """Save and load models in files that are safe to load: no pickle, no code is run, and all content is checked.
 
-This module lists the attributes of each model. ``attribute_kinds.py`` writes and reads their kinds, ``container.py``
-the file, ``old_formats.py`` adds what older files lack. docs/model-file.md describes the format.
+This module and ``fields.py`` list the attributes of each model. ``attribute_kinds.py`` writes and reads their kinds,
+``container.py`` the file, ``old_formats.py`` adds what older files lack. docs/model-file.md describes the format.
 """
 
 import os
@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost.boosting.ensembles import TreeEnsemble
-from mpboost.boosting.history import History
 from mpboost.data.checks import MAX_VALUE
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.classifier import MPBoostClassifier
@@ -26,45 +25,32 @@ from mpboost.model_files.attribute_kinds import (
     FINITE,
     FINITE_OR_NAN,
     ONE,
-    SCORE,
-    SHARE,
     Array,
     AttributeKind,
     Decisions,
     Field,
-    Labels,
-    Lists,
     ObjectState,
     Parts,
     Plain,
     Rule,
     Scalar,
-    Strings,
     refuse,
 )
 from mpboost.model_files.container import Arrays, ModelFileError, read_container, write_container
+from mpboost.model_files.fields import (
+    CLASS_TARGETS,
+    CLASSES,
+    FEATURES,
+    RUN,
+    check_classes,
+    complete_scores,
+    read_header,
+)
 from mpboost.model_files.old_formats import estimate_oop_counts
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.kinds import ClassVotes
-from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, name_score
 from mpboost.tasks.losses import VALUE_LOSSES
 
-AT_MOST_ONE_OR_NAN = Rule(lambda values: not np.any(values > ONE), "must be at most 1, or NaN")
-#: Scores may be of any metric; R^2 has no lower limit.
-SCORES = (
-    "train_scores",
-    "oop_scores",
-    "oop_score",
-    "oop_interval",
-    "constant_score",
-    "validation_scores",
-    "validation_score",
-)
-BELOW_INFINITY = Rule(lambda values: not np.isposinf(values).any(), "must be below infinity")
-AT_LEAST_ONE = Rule(lambda values: np.all((values * ONE >= 1) & np.isfinite(values)), "must be finite, at least 1")
-ASCENDING_FROM_ONE = Rule(
-    lambda values: len(values) and values[0] == 1 and np.all(values[1:] > values[:-1]), "must ascend from 1"
-)
 PERMUTATION = Rule(lambda ranks: np.array_equal(np.sort(ranks), np.arange(len(ranks))), "must be a permutation")
 SIGNS = Rule(lambda values: np.all((values == 1) | (values == -1)), "must be -1 or 1")
 LEARNING_RATE = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be positive, at most {MAX_LEARNING_RATE:g}")
@@ -73,16 +59,6 @@ PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"m
 
 #: Numbers whose sum over any number of trees is finite.
 SUMMABLE = Rule(lambda values: np.all(np.abs(values) <= 1e200), "must be at most 1e+200 in size")
-
-#: Attributes of the table, in an order in which sizes are defined before they are used.
-FEATURES = (
-    Field("n_features_in_", Scalar(int, size="n_features")),
-    Field("feature_names_in_", Strings("n_features"), optional=True),
-    Field("is_categorical_", Array("bool", "n_features"), optional=True),
-    Field("categories_", Lists("n_features"), optional=True),
-    Field("has_other_category_", Array("bool", "n_features"), optional=True),
-    Field("target_name_", Scalar(str), optional=True),  # set by the command line
-)
 
 
 def describe_trees(leaf_values: AttributeKind) -> ObjectState:
@@ -98,39 +74,8 @@ def describe_trees(leaf_values: AttributeKind) -> ObjectState:
     )
 
 
-#: Files before format 2 have none.
-HISTORY = ObjectState(
-    History,
-    Field("iterations", Array("int64", "n_moments", rule=ASCENDING_FROM_ONE)),
-    Field("effective_observations", Array("float64", "n_moments", rule=AT_LEAST_ONE)),
-    Field("effective_features", Array("float64", "n_moments", rule=AT_LEAST_ONE)),
-    Field("feature_probabilities", Array("float32", "n_moments", "n_features", rule=SHARE), optional=True),
-)
-
-
 def _list_run_fields(leaf_values: AttributeKind) -> tuple[Field, ...]:
-    return (
-        Field("n_iter_", Scalar(int, size="n_iterations")),
-        Field("best_iteration_", Scalar(int, size="n_trees", at_most="n_iterations")),
-        Field("stop_reason_", Scalar(str)),
-        Field("score_name_", Scalar(str), optional=True),  # files before format 4 have none
-        Field("train_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY)),
-        Field("oop_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY)),
-        Field("oop_score_", Scalar(float, rule=BELOW_INFINITY)),
-        Field("oop_interval_", Array("float64", 2, rule=BELOW_INFINITY), optional=True),  # neither has format 3
-        Field("constant_score_", Scalar(float, rule=BELOW_INFINITY), optional=True),
-        Field("validation_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY), optional=True),
-        Field("validation_score_", Scalar(float, rule=BELOW_INFINITY), optional=True),
-        Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
-        Field("observation_difficulty_", Array("float64", "n_samples", rule=SCORE)),
-        Field("oop_counts_", Array("int32", "n_samples"), optional=True),  # files before format 3 have none
-        Field("max_samples_", Scalar(int, size="n_patch_rows", at_most="n_samples")),
-        Field("max_features_", Scalar(int, size="n_patch_features", at_most="n_features")),
-        Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
-        Field("feature_importances_", Array("float64", "n_features", rule=SHARE)),
-        Field("history_", HISTORY, optional=True),
-        Field("_ensemble", describe_trees(leaf_values)),
-    )
+    return (*RUN, Field("_ensemble", describe_trees(leaf_values)))
 
 
 def _list_gradient_fields(baseline: Array, losses: Iterable[str]) -> tuple[Field, ...]:
@@ -147,14 +92,14 @@ def _list_gradient_fields(baseline: Array, losses: Iterable[str]) -> tuple[Field
 FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     MPBoostClassifier: (
         *FEATURES,
-        Field("classes_", Labels("n_classes")),
+        CLASSES,
         *_list_run_fields(Array("float64", "n_leaves", rule=FINITE)),
         Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
         Field("_calibration", ObjectState(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
         Field("learning_rate_", Scalar(float, rule=LEARNING_RATE)),
-        Field("_targets", Array("uint16", "n_samples")),
+        CLASS_TARGETS,
     ),
     MPBoostRegressor: (
         *FEATURES,
@@ -164,11 +109,11 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     ),
     MPGradientBoostingClassifier: (
         *FEATURES,
-        Field("classes_", Labels("n_classes")),
+        CLASSES,
         *_list_run_fields(Decisions("float64", "n_leaves", "n_classes", rule=SUMMABLE)),
         *_list_gradient_fields(Decisions("float64", "n_classes", rule=SUMMABLE), ["log_loss"]),
         Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
-        Field("_targets", Array("uint16", "n_samples")),
+        CLASS_TARGETS,
     ),
     MPGradientBoostingRegressor: (
         *FEATURES,
@@ -280,12 +225,7 @@ def _pack(model: MinipatchBooster) -> tuple[dict[str, Any], Arrays]:
 @np.errstate(over="ignore", invalid="ignore")  # checks refuse numbers that are too large
 def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     """Make a model from a header and arrays, and check it."""
-    match header:
-        case {"estimator": str(name), "version": str(), "values": dict(values)} if len(header) == 3:
-            if name not in ESTIMATORS:
-                raise ModelFileError(f"this version has no estimator {name[:100]!r}: upgrade mpboost.")
-        case _:
-            raise ModelFileError("its header has wrong keys.")
+    name, values = read_header(header, ESTIMATORS)
     cls = ESTIMATORS[name]
     parts = Parts(dict(values), dict(arrays))
     model = cls(**_unpack_parameters(cls, parts))
@@ -295,7 +235,7 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     for left in (*parts.values, *parts.arrays):
         refuse(left, "is unknown")
     _check_categories(model)
-    _check_scores(model)
+    complete_scores(model)
     if hasattr(model, "classes_"):
         _check_votes(model)
     if not hasattr(model, "oop_counts_"):
@@ -311,32 +251,15 @@ def _get_trees(model: MinipatchBooster) -> TreeEnsemble:
 
 
 def _check_votes(model: MinipatchBooster) -> None:
-    """Check that there are at least two classes, and that targets and votes refer to existing ones."""
+    """Check that targets and votes refer to classes that exist."""
+    check_classes(model)
     n_classes = len(model.classes_)
-    if n_classes < 2:
-        refuse("classes", "must be at least two")
-    if np.any(model._targets >= n_classes):
-        refuse("targets", "contains classes that do not exist")
     if n_classes == 2 and hasattr(model, "_colours"):
         refuse("colours", "are for more than two classes")
     if isinstance(model._outputs, ClassVotes):
         votes = _get_trees(model).forest.leaf_values
         if not np.all((votes >= 0) & (votes < n_classes) & (votes == np.floor(votes))):
             refuse("ensemble", "votes for classes that do not exist")
-
-
-def _check_scores(model: MinipatchBooster) -> None:
-    """Check scores of known range: accuracy and R^2. Files before format 4 have no others, and do not name them."""
-    if not hasattr(model, "score_name_"):
-        model.score_name_ = name_score(None, are_classes=hasattr(model, "classes_"))
-    if not hasattr(model, "oop_interval_"):
-        model.oop_interval_, model.constant_score_ = np.full(2, np.nan), np.nan
-    scores = {name: getattr(model, name + "_", np.nan) for name in SCORES}
-    for name, values in scores.items():
-        if model.score_name_ == DEFAULT_OF_CLASSES and not SCORE.holds(values):
-            refuse(name, SCORE.wording)
-        if model.score_name_ == DEFAULT_OF_NUMBERS and not AT_MOST_ONE_OR_NAN.holds(values):
-            refuse(name, AT_MOST_ONE_OR_NAN.wording)
 
 
 def _check_oop_counts(model: MinipatchBooster) -> None:

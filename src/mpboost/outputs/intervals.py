@@ -8,8 +8,9 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from mpboost._arrays import Floats, Positions
-from mpboost.outputs.metrics import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, Metric, to_codes
+from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.predictions import Predictions
+from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
 from mpboost.outputs.statistics import compute_mean, estimate_share_interval, pick_rows
 
 #: A metric that is no mean of rows is computed again without each of so many groups of rows, on at most so many rows.

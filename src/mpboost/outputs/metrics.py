@@ -15,6 +15,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from mpboost._arrays import Floats
 from mpboost.outputs.predictions import Predictions
 from mpboost.outputs.quick_metrics import QuickMetric, choose_quick_metric
+from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
 
 #: Short names of losses. Like scikit-learn's scorers, they are negative, so that greater is better.
 SHORT_NAMES = {
@@ -22,9 +23,6 @@ SHORT_NAMES = {
     "absolute_error": "neg_mean_absolute_error",
     "squared_error": "neg_mean_squared_error",
 }
-
-#: The score of an estimator without ``scoring``, as ``score`` computes it.
-DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS = "accuracy", "r2"
 
 #: The best possible values, for scores that have a limit other than 0.
 _BEST_IS_ONE = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "r2", "f1", "precision", "recall")

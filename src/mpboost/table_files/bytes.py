@@ -29,6 +29,14 @@ class FileKind(StrEnum):
     NUMPY = "numpy arrays"
 
 
+#: What names of files promise. A text file may be called .xls: some programs do that.
+PROMISES = {
+    ".parquet": FileKind.PARQUET,
+    ".arrow": FileKind.ARROW,
+    ".feather": FileKind.ARROW,
+    ".npz": FileKind.NUMPY,
+}
+
 #: How files begin that are no tables, what they are, and what to do.
 NOT_TABLES = {
     b"%PDF": "a PDF document",
@@ -94,6 +102,8 @@ class FileBytes:
             return self._recognise_archive()
         if sample.startswith(b"\x93NUMPY"):
             raise ValueError("it is a single numpy array: save X and y with numpy.savez")
+        if (promised := PROMISES.get(Path(self.name).suffix.lower())) is not None:
+            raise ValueError(f"it is damaged, or not {promised}, although its name says so")
         return FileKind.TEXT
 
     def _recognise_archive(self) -> FileKind:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,8 @@ from mpboost.table_files.distinct import Distinct, clear_missing
 from mpboost.table_files.numbers import NumberText, cast_numbers, is_dotted
 from mpboost.table_files.options import Habits, ReadingOptions
 
-Examined = pa.ChunkedArray | NumberText | DateText
+#: A converted column, or what its values allow.
+Examined = NumberText | DateText | Any
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,9 @@ def convert_text(
     converter = _Converter(
         options,
         decimal=options.decimal or _choose_most_common(_list_decimals(table, found)) or usual.decimal,
-        order=options.dates or _choose_most_common(each.decides for each in found.values() if isinstance(each, DateText)) or usual.dates,
+        order=options.dates
+        or _choose_most_common(each.decides for each in found.values() if isinstance(each, DateText))
+        or usual.dates,
         comma_is_usual=comma_is_usual,
     )
     columns = {name: converter.convert(name, each) for name, each in found.items()}
@@ -95,7 +99,11 @@ class _Converter:
                     f"{examined.obstacle} ({self.options.write('missing', 'WORD')} for missing values)"
                 )
             return examined.distinct.spread(examined.distinct.values)
-        return self._convert_number(name, examined) if isinstance(examined, NumberText) else self._convert_date(name, examined)
+        return (
+            self._convert_number(name, examined)
+            if isinstance(examined, NumberText)
+            else self._convert_date(name, examined)
+        )
 
     def _convert_number(self, name: str, number: NumberText) -> pa.ChunkedArray:
         example = number.example
@@ -163,6 +171,11 @@ def _list_decimals(table: pa.Table, found: dict[str, Examined]) -> list[str]:
         for name, each in found.items()
     )
     return [*shown, *["."] * has_points]
+
+
+def _list_orders(found: dict[str, Examined]) -> list[str]:
+    """List the orders of day and month that columns show."""
+    return [each.decides for each in found.values() if isinstance(each, DateText)]
 
 
 def _choose_most_common(votes: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from mpboost.table_files.options import ReadingOptions
 
@@ -64,7 +65,7 @@ class Dialect:
 
 
 def find_dialect(sample: bytes, options: ReadingOptions, *, is_whole: bool, default: str = "utf-8") -> Dialect:
-    """Find out how a text file is written, from its beginning.
+    r"""Find out how a text file is written, from its beginning.
 
     Parameters
     ----------
@@ -106,7 +107,10 @@ def find_dialect(sample: bytes, options: ReadingOptions, *, is_whole: bool, defa
             + ("" if options.header is not None else f" ({options.write('header', True)} takes the first row as names)")
         )
         return Dialect(encoding, separator, names, skipped + (ends[first - 1] if first else 0), False, tuple(notes))
-    names, renamed = name_columns([*records[first], *[""] * (n_columns - len(records[first]))])
+    named = len(records[first])
+    if any(cell for row in body for cell in row[named:]):  # cells without a name: the names may be shifted
+        n_columns = named
+    names, renamed = name_columns([*records[first], *[""] * (n_columns - named)])
     return Dialect(encoding, separator, names, skipped + ends[first], True, (*notes, *renamed))
 
 
@@ -122,7 +126,7 @@ def find_encoding(sample: bytes, default: str) -> str:
 
 
 def find_separator(text: str, *, is_whole: bool) -> str:
-    """Find out the separator: the one that cuts most rows into as many cells as the first of them has.
+    r"""Find out the separator: the one that cuts most rows into as many cells as the first of them has.
 
     Examples
     --------
@@ -159,7 +163,7 @@ def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
         return True
     if len(numbers) > 1 and all(number.isdigit() for number in numbers):
         counted = [int(number) for number in numbers]
-        return all(after == before + 1 for before, after in zip(counted, counted[1:], strict=False))
+        return all(after == before + 1 for before, after in pairwise(counted))
     return False
 
 

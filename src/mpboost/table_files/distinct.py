@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 #: Cells that mean a missing value: those of pandas, those of spreadsheets, and signs that people use.
 MISSING_WORDS = (
-    "", "?", "-", "--", "–", "—", ".", "NA", "N/A", "n/a", "<NA>", "#N/A", "#N/A N/A", "#NA", "NaN", "nan", "-NaN", "-nan",
-    "NULL", "null", "Null", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "#VALUE!", "#REF!", "#DIV/0!", "#NAME?",
-    "#NUM!", "#NULL!",
-)  # fmt: skip
+    *("", "?", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".", "NA", "N/A", "n/a", "<NA>", "#N/A", "#N/A N/A", "#NA"),
+    *("NaN", "nan", "-NaN", "-nan", "NULL", "null", "Null", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    *("#VALUE!", "#REF!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!"),
+)
 
 #: Codes of categories have no more distinct values than this.
 MAX_CODES = 20

@@ -75,7 +75,9 @@ def read_workbook(file: FileBytes, options: ReadingOptions) -> tuple[pa.Table, s
         raise ValueError(f"the workbook is damaged or protected ({error})") from error
     table, notes = _make_table(rows, options)
     if len(sheets) > 1 and options.sheet is None:
-        notes.insert(0, f"sheet {sheet!r} is read, of {list_names(sheets)} ({options.write('sheet', 'NAME')} reads another)")
+        notes.insert(
+            0, f"sheet {sheet!r} is read, of {list_names(sheets)} ({options.write('sheet', 'NAME')} reads another)"
+        )
     return table, f"workbook, sheet {sheet}", notes
 
 

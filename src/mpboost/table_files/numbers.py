@@ -9,11 +9,14 @@ import pyarrow.compute as pc
 from mpboost.table_files.distinct import Distinct
 
 CURRENCIES = r"[$€£¥₹]|USD|EUR|GBP|CHF"
-_SPACES = r"\s\x{00a0}\x{202f}'’"
+_SPACES = r"\s\x{00a0}\x{202f}'\x{2019}"  # in Switzerland, apostrophes
+_MINUS = r"-\x{2212}"
 _EXPONENT = r"([eE][-+]?\d+)?"
 
 #: What may be a number, whatever its marks mean.
-NUMBER_LIKE = rf"^\(?[-+−]?\s*({CURRENCIES})?\s*[-+−]?(\d[\d.,{_SPACES}]*|[.,]\d+){_EXPONENT}\s*({CURRENCIES}|%)?\)?$"
+NUMBER_LIKE = (
+    rf"^\(?[+{_MINUS}]?\s*({CURRENCIES})?\s*[+{_MINUS}]?(\d[\d.,{_SPACES}]*|[.,]\d+){_EXPONENT}\s*({CURRENCIES}|%)?\)?$"
+)
 
 #: Numbers with a decimal mark and, perhaps, the other mark or spaces between thousands.
 BY_MARK = {
@@ -66,7 +69,7 @@ class NumberText:
         is_like = pc.match_substring_regex(values, NUMBER_LIKE)
         digits = pc.replace_substring_regex(values, r"^\((.*)\)$", r"-\1")  # accountants' negative numbers
         digits = pc.replace_substring_regex(digits, rf"{CURRENCIES}|%|\+", "")
-        digits = pc.replace_substring_regex(pc.utf8_trim_whitespace(digits), r"^[-−]\s*", "-")
+        digits = pc.replace_substring_regex(pc.utf8_trim_whitespace(digits), rf"^[{_MINUS}]\s*", "-")
         digits = pc.if_else(is_like, digits, pa.scalar(None, values.type))
         fits = {mark: pc.fill_null(pc.match_substring_regex(digits, form), False) for mark, form in BY_MARK.items()}
         best = max(fits.values(), key=distinct.share_of)

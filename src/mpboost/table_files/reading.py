@@ -98,7 +98,7 @@ def read_table(
     frame: str | None = None,
     return_notes: bool = False,
 ) -> Any:
-    """Read a table from a file as the command line does: CSV of any kind, Parquet, Arrow, workbooks, numpy arrays.
+    r"""Read a table from a file as the command line does: CSV of any kind, Parquet, Arrow, workbooks, numpy arrays.
 
     Encoding, separator, decimal mark and names of columns are found out. Text that can be read as numbers is: 1,000 and
     $1,000, 12 %, 3,14 in a file with decimal commas. So are dates such as 2024-02-29, 29.2.2024 and 2/29/2024. NA, ?,
@@ -107,8 +107,8 @@ def read_table(
     Parameters
     ----------
     path : path or list of paths
-        The file, a pattern such as "part-*.parquet", a folder of Parquet files, or several of them with the same columns.
-        Compressed files (.gz, .bz2, .zst, .lz4, .zip) are decompressed. "-" is standard input.
+        The file, a pattern such as "part-*.parquet", a folder of Parquet files, or several of them with the same
+        columns. Compressed files (.gz, .bz2, .zst, .lz4, .zip) are decompressed. "-" is standard input.
     sep : str, default=None
         The separator of cells: one character, or "tab". None finds it out.
     decimal : {".", ","}, default=None
@@ -145,7 +145,7 @@ def read_table(
     >>> from pathlib import Path
     >>> import mpboost
     >>> path = Path(tempfile.mkdtemp()) / "preise.csv"
-    >>> _ = path.write_text("Ort;Preis;Datum\\nBonn;1.200,50;31.12.2024\\nKiel;-;1.2.2025\\n")
+    >>> _ = path.write_text("Ort;Preis;Datum\nBonn;1.200,50;31.12.2024\nKiel;-;1.2.2025\n")
     >>> mpboost.read_table(path, frame="pyarrow").to_pylist()[0]
     {'Ort': 'Bonn', 'Preis': 1200.5, 'Datum': datetime.date(2024, 12, 31)}
     """
@@ -226,9 +226,8 @@ def _join(tables: Sequence[pa.Table], files: Sequence[str]) -> pa.Table:
     first, names = tables[0], set(tables[0].column_names)
     for table, path in zip(tables[1:], files[1:], strict=True):
         if differing := names ^ set(table.column_names):
-            raise ValueError(
-                f"{files[0]} and {path} have different columns: only one of them has {list_names(map(repr, sorted(differing)))}."
-            )
+            names_of_one = list_names(map(repr, sorted(differing)))
+            raise ValueError(f"{files[0]} and {path} have different columns: only one of them has {names_of_one}.")
     try:
         return pa.concat_tables([table.select(first.column_names) for table in tables], promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -254,4 +253,6 @@ def _make_frame(table: pa.Table, kind: str | None) -> Any:
 
 def _suggest_file(path: Path) -> str:
     names = [each.name for each in path.parent.iterdir() if each.is_file()] if path.parent.is_dir() else []
-    return suggest_name(path.name, [name for name in names if Path(name).suffix == path.suffix or name[:3] == path.name[:3]])
+    return suggest_name(
+        path.name, [name for name in names if Path(name).suffix == path.suffix or name[:3] == path.name[:3]]
+    )

@@ -62,7 +62,10 @@ def _parse(file: FileBytes, dialect: Dialect) -> pa.Table:
                 block_size=BLOCK_BYTES,
             ),
             pa.csv.ParseOptions(
-                delimiter=dialect.separator, newlines_in_values=True, invalid_row_handler=refuse, ignore_empty_lines=True
+                delimiter=dialect.separator,
+                newlines_in_values=True,
+                invalid_row_handler=refuse,
+                ignore_empty_lines=True,
             ),
             pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(dialect.names, pa.string()), strings_can_be_null=False, null_values=[]

@@ -1,0 +1,57 @@
+"""Read tables for a model: the columns that it knows, as it knows them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from mpboost.cli.features import list_word_columns
+from mpboost.cli.model_summary import get_target_name
+from mpboost.cli.output import Output
+from mpboost.cli.targets import as_labels, read_target
+from mpboost.estimators.base import MinipatchBooster
+from mpboost.table_files.options import Habits, ReadingOptions
+from mpboost.table_files.reading import TableReading, read_files
+
+
+def read_for_model(
+    paths: Sequence[str], model: MinipatchBooster, options: ReadingOptions, out: Output, *, target: str | None = None
+) -> TableReading:
+    """Read a table; what it leaves open, such as the month of 3/9/2017, is taken as in training."""
+    usual = Habits.parse(getattr(model, "table_habits_", ""))
+    words = list_word_columns(model, target or get_target_name(model))
+    reading = read_files(paths, options, as_words=words, usual=usual)
+    for note in reading.notes:
+        out.note(f"{reading.name}: {note}.")
+    return reading
+
+
+def read_labelled_table(
+    paths: Sequence[str], model: MinipatchBooster, options: ReadingOptions, out: Output, target: str | None
+) -> tuple[TableReading, NDArray[Any], str]:
+    """Read a table and its target; also return the name of the target column."""
+    target = target or get_target_name(model)
+    if target is None:
+        raise typer.BadParameter("needed, since the model file has no name for its target.", param_hint="--target")
+    reading = read_for_model(paths, model, options, out, target=target)
+    return reading, read_known_target(reading, model, target), target
+
+
+def read_known_target(reading: TableReading, model: MinipatchBooster, target: str) -> NDArray[Any]:
+    """Read the target of a table: numbers, or classes that the model knows."""
+    y = read_target(reading, target)
+    if not is_classifier(model):
+        if y.dtype.kind not in "iuf":
+            why = f": {reading.obstacles[target]}" if target in reading.obstacles else ""
+            raise ValueError(
+                f"The target {target!r} of {reading.name} contains text, but the model predicts numbers{why}."
+            )
+        return y
+    y = as_labels(y)
+    if unknown := sorted(set(y.tolist()) - set(model.classes_.tolist()), key=str):
+        raise ValueError(
+            f"The target {target!r} of {reading.name} contains classes unknown to the model: {unknown[:5]}."
+        )
+    return y
