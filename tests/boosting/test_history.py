@@ -115,5 +115,5 @@ def test_history_outlives_pickle_and_files(most, monkeypatch, tmp_path):
 
 
 def test_history_is_not_in_older_files():
-    old = Path(__file__).parents[1] / "model_files" / "golden" / "format-1-numbers.mpboost"
+    old = Path(__file__).parents[1] / "model_files" / "golden" / "format-1-numbers.mpb"
     assert not hasattr(load_model(old), "history_")

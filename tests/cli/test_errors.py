@@ -212,7 +212,7 @@ def change_customers(change):
         ("another name", "lacks column 'calls' that the model needs; did you mean 'Calls'?"),
         (
             "words for numbers",
-            "Column 'calls' of new.csv contains words, but the model was trained on numbers, such as 'many'.",
+            "Column 'calls' of new.csv contains words such as 'many', but the model was trained on numbers.",
         ),
         (
             "numbers for words",
@@ -220,7 +220,7 @@ def change_customers(change):
         ),
         (
             "words for dates",
-            "Column 'signup' of new.csv contains words such as 'last year', but the model was trained on dates (signup:",
+            "'signup' of new.csv contains words such as 'last year', but the model was trained on dates (signup:",
         ),
         (
             "dates for moments",
@@ -262,6 +262,6 @@ def test_models_without_names_need_as_many_columns(run, folder):
     from mpboost import MPBoostClassifier, save_model
 
     X = np.random.default_rng(0).normal(size=(50, 2))
-    save_model(MPBoostClassifier(n_estimators=3).fit(X, X[:, 0] > 0), folder / "python.mpboost")
-    words = get_message(run("predict", "python.mpboost", "customers.csv", code=1))
+    save_model(MPBoostClassifier(n_estimators=3).fit(X, X[:, 0] > 0), folder / "python.mpb")
+    words = get_message(run("predict", "python.mpb", "customers.csv", code=1))
     assert "on 2 features without names, but customers.csv has 11 columns" in words

@@ -22,8 +22,8 @@ def test_info_reads_models_from_python(run, folder):
     from mpboost import MPBoostRegressor, save_model
 
     X = np.random.default_rng(0).normal(size=(60, 3))
-    save_model(MPBoostRegressor(n_estimators=5).fit(X, X[:, 0]), folder / "python.mpboost")
-    assert json.loads(run("info", "python.mpboost", "--json").stdout)["target"] is None
+    save_model(MPBoostRegressor(n_estimators=5).fit(X, X[:, 0]), folder / "python.mpb")
+    assert json.loads(run("info", "python.mpb", "--json").stdout)["target"] is None
 
 
 @pytest.mark.parametrize("arguments", [("info", "model.mpb"), ("predict", "model.mpb", "customers.csv")])

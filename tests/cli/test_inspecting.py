@@ -79,9 +79,9 @@ def test_report_says_what_is_wrong_with_the_target(run, fit, pages, target, othe
 def test_models_from_python_need_a_target(run, folder, pages, command):
     X = make_customers().select(["age", "calls"])
     model = mpboost.MPBoostClassifier(n_estimators=5).fit(X, np.array(make_customers()["churned"]))
-    mpboost.save_model(model, folder / "python.mpboost")
-    assert "--target" in run(command, "python.mpboost", "customers.csv", code=2).stderr
-    run(command, "python.mpboost", "customers.csv", "--target", "churned")
+    mpboost.save_model(model, folder / "python.mpb")
+    assert "--target" in run(command, "python.mpb", "customers.csv", code=2).stderr
+    run(command, "python.mpb", "customers.csv", "--target", "churned")
 
 
 @pytest.fixture

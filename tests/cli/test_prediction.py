@@ -110,9 +110,9 @@ def test_predict_reads_numbers_as_the_words_that_they_were(run, fit, folder):
 def test_predict_takes_models_without_names(run, folder):
     X = np.random.default_rng(0).normal(size=(80, 2))
     model = MPBoostClassifier(n_estimators=10, random_state=0).fit(X, X[:, 0] > 0)
-    save_model(model, folder / "python.mpboost")
+    save_model(model, folder / "python.mpb")
     np.savez(folder / "points.npz", X=X, y=X[:, 0] > 0)
-    run("predict", "python.mpboost", "points.npz", "-o", "out.parquet")
+    run("predict", "python.mpb", "points.npz", "-o", "out.parquet")
     assert read_predictions(folder / "out.parquet") == model.predict(X).tolist()
 
 

@@ -231,8 +231,8 @@ def test_counts_that_outgrow_16_bits_change_nothing(monkeypatch, way, stopping):
 @each_way
 def test_model_is_the_same_after_a_file(tmp_path, way):
     model = make(multiclass=way).fit(X, Y)
-    save_model(model, tmp_path / "model.mpboost")
-    same = load_model(tmp_path / "model.mpboost")
+    save_model(model, tmp_path / "model.mpb")
+    same = load_model(tmp_path / "model.mpb")
     np.testing.assert_array_equal(same.predict_proba(X_NEW), model.predict_proba(X_NEW))
     np.testing.assert_array_equal(same.oop_decision_function_, model.oop_decision_function_)
 

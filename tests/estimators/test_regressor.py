@@ -211,8 +211,8 @@ def test_callback_ends_the_fit():
 
 def test_model_is_the_same_after_a_file(tmp_path):
     model = make().fit(X, Y)
-    save_model(model, tmp_path / "model.mpboost")
-    same = load_model(tmp_path / "model.mpboost")
+    save_model(model, tmp_path / "model.mpb")
+    same = load_model(tmp_path / "model.mpb")
     assert type(same) is MPBoostRegressor
     np.testing.assert_array_equal(same.predict(X_NEW), model.predict(X_NEW))
 

@@ -196,8 +196,8 @@ def test_files_keep_the_name_of_the_score(cls, tmp_path):
     (X, y), scoring = (NUMBERS, "squared_error") if cls in REGRESSORS else ((CLASS_X, Y), "log_loss")
     for each in (scoring, lambda y, predicted, weights: -5.0):
         model = make(cls, scoring=each).fit(X, y)
-        save_model(model, tmp_path / "model.mpboost")
-        same = load_model(tmp_path / "model.mpboost")
+        save_model(model, tmp_path / "model.mpb")
+        same = load_model(tmp_path / "model.mpb")
         assert (same.score_name_, same.oop_score_) == (model.score_name_, model.oop_score_)
         assert same.scoring == (each if isinstance(each, str) else None)
 

@@ -8,7 +8,7 @@ import pytest
 from mpboost import EffectiveNumbersDisplay, FeatureProbabilitiesDisplay, load_model
 from tests.support.pictures import draw, each_task
 
-OLD = Path(__file__).parents[1] / "model_files" / "golden" / "format-1-numbers.mpboost"
+OLD = Path(__file__).parents[1] / "model_files" / "golden" / "format-1-numbers.mpb"
 
 
 @each_task

@@ -15,7 +15,7 @@ from mpboost.model_files.facts import HOMES, collect_facts, read_defaults, read_
 from mpboost.model_files.model_file import ESTIMATORS
 from tests.support.model_files import read_parts, set_array, set_value
 
-GOLDEN = sorted(Path(__file__).parent.joinpath("golden").glob("*.mpboost"))
+GOLDEN = sorted(Path(__file__).parent.joinpath("golden").glob("*.mpb"))
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ LABELS = {
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "model.mpboost"
+    return tmp_path / "model.mpb"
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_save_refuses_a_model_that_would_not_load(path):
 
 def test_load_names_the_file(path):
     path.write_text("something else")
-    with pytest.raises(ModelFileError, match=r"model\.mpboost: this is not a model file"):
+    with pytest.raises(ModelFileError, match=r"model\.mpb: this is not a model file"):
         load_model(path)
     assert issubclass(ModelFileError, ValueError)
 
@@ -342,7 +342,7 @@ def test_load_takes_little_memory_whatever_the_file_holds(saved, path, spend):
     assert peak <= 10 * path.stat().st_size + 2**20
 
 
-@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.mpboost")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("*.mpb")), ids=lambda path: path.stem)
 def test_golden_file_loads_and_predicts_as_ever(golden):
     model = load_model(golden)
     expected = json.loads(golden.with_suffix(".json").read_text(encoding="utf-8"))
@@ -359,9 +359,9 @@ def test_golden_file_loads_and_predicts_as_ever(golden):
 
 @pytest.mark.parametrize("kind", ["many-classes", "colours", "gradient-two-classes", "gradient-numbers"])
 def test_golden_file_of_an_older_format_has_the_oop_counts_of_the_same_model(kind):
-    older, newer = (load_model(GOLDEN / f"format-{schema}-{kind}.mpboost") for schema in (2, 3))
+    older, newer = (load_model(GOLDEN / f"format-{schema}-{kind}.mpb") for schema in (2, 3))
     np.testing.assert_array_equal(older.oop_counts_, newer.oop_counts_)
 
 
 def test_golden_files_are_there_for_every_format():
-    assert {path.stem.split("-")[1] for path in GOLDEN.glob("*.mpboost")} == {str(i + 1) for i in range(SCHEMA)}
+    assert {path.stem.split("-")[1] for path in GOLDEN.glob("*.mpb")} == {str(i + 1) for i in range(SCHEMA)}

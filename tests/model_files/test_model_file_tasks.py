@@ -57,7 +57,7 @@ SAVED = "many-classes", "colours", "numbers", "gradient-of-two", "gradient-of-cl
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "model.mpboost"
+    return tmp_path / "model.mpb"
 
 
 @pytest.fixture(scope="module")

@@ -194,9 +194,10 @@ def _make_model_column(reading: TableReading, name: str, part: str, categories: 
         kind = ColumnKind.NUMBER
     if kind not in allowed:
         why = f": {reading.obstacles[name]}" if name in reading.obstacles else ""
+        example = values.drop_null()[0].as_py()
         raise ValueError(
-            f"Column {name!r} of {reading.name} contains {kind} such as {values.drop_null()[0].as_py()!r}, but the model "
-            f"was trained on {wanted}{why}."
+            f"Column {name!r} of {reading.name} contains {kind} such as {example!r}, but the model was trained on "
+            f"{wanted}{why}."
         )
     return as_features(values)
 

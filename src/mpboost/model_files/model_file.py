@@ -155,7 +155,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> model = mpboost.MPBoostClassifier(n_estimators=5, random_state=0).fit(X, X[:, 0] > 0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "model.mpboost")
+    ...     path = os.path.join(folder, "model.mpb")
     ...     mpboost.save_model(model, path)
     ...     same = mpboost.load_model(path)
     >>> np.array_equal(model.decision_function(X), same.decision_function(X))

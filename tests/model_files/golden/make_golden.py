@@ -44,7 +44,7 @@ def make_golden() -> None:
         y = make_target(values)
         model.set_params(n_estimators=12, max_samples=40, max_features=2, random_state=0)
         model.fit(X, y, X_val=X, y_val=y)
-        mpboost.save_model(model, FOLDER / f"format-{SCHEMA}-{kind}.mpboost")
+        mpboost.save_model(model, FOLDER / f"format-{SCHEMA}-{kind}.mpb")
         methods = [name for name in ("predict", "predict_proba", "decision_function") if hasattr(model, name)]
         expected = {
             "rows": rows.astype(object).where(rows.notna(), None).to_numpy().tolist(),
