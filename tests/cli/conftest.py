@@ -21,8 +21,8 @@ def invoke():
     except TypeError:  # later versions never mix them
         runner = testing.CliRunner()
 
-    def invoke(*arguments):
-        result = runner.invoke(app, [str(each) for each in arguments], env={"COLUMNS": "200"})
+    def invoke(*arguments, stdin=None):
+        result = runner.invoke(app, [str(each) for each in arguments], env={"COLUMNS": "200"}, input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result
@@ -42,8 +42,8 @@ def folder(tmp_path, monkeypatch):
 def run(folder, invoke):
     """Run a command in that folder, and check how it ends."""
 
-    def run(*arguments, code=0):
-        result = invoke(*arguments)
+    def run(*arguments, code=0, stdin=None):
+        result = invoke(*arguments, stdin=stdin)
         assert result.exit_code == code, result.output
         return result
 

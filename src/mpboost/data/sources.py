@@ -326,11 +326,24 @@ def _read_objects(column: Series[Any]) -> NDArray[Any]:
 
 
 def _make_refusal(column: Series[Any]) -> TypeError:
+    example = ""
     if column.dtype in (*CATEGORICAL_TYPES, nw.Object):
+        first = next(
+            (value for value in as_keys(column.to_list()) if isinstance(value, str) and not _is_number(value)), ""
+        )
+        example = f", such as {first!r}" if first else ""
         advice = (
-            "convert it to numbers, or list it in categorical_features when you fit the model ('from_dtype' selects "
-            "text and categories)"
+            "convert it to numbers (mpboost.read_table reads 1,000 and $5 as numbers), or list it in "
+            "categorical_features when you fit the model ('from_dtype' selects text and categories)"
         )
     else:
-        advice = "convert it to numbers (for example a date to year, month and day), or drop it"
-    return TypeError(f"Column {column.name!r} of X contains {column.dtype}, not numbers: {advice}.")
+        advice = "convert it to numbers, or drop it"
+    return TypeError(f"Column {column.name!r} of X contains {column.dtype}, not numbers{example}: {advice}.")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
