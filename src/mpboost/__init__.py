@@ -24,6 +24,7 @@ from mpboost.inspection import (
     ScoreBandsDisplay,
     ScoreCurvesDisplay,
 )
+from mpboost.inspection.effects import EffectCurve, FeatureEffect, compute_effects
 from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
 from mpboost.model_files.container import ModelFileError
 from mpboost.model_files.model_file import load_model, save_model
@@ -36,7 +37,9 @@ __all__ = [
     "PAPER",
     "BoostingRun",
     "Callback",
+    "EffectCurve",
     "EffectiveNumbersDisplay",
+    "FeatureEffect",
     "FeatureProbabilitiesDisplay",
     "FeatureProbabilityRecorder",
     "History",
@@ -56,6 +59,7 @@ __all__ = [
     "ScoreCurvesDisplay",
     "StopReason",
     "__version__",
+    "compute_effects",
     "estimate_label_noise",
     "find_label_issues",
     "load_model",
