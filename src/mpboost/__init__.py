@@ -16,6 +16,7 @@ from mpboost.estimators.presets import PAPER
 from mpboost.estimators.regressor import MPBoostRegressor
 from mpboost.inspection import (
     EffectiveNumbersDisplay,
+    EffectsDisplay,
     FeatureProbabilitiesDisplay,
     ObservationsDisplay,
     OOPCalibrationDisplay,
@@ -39,6 +40,7 @@ __all__ = [
     "Callback",
     "EffectCurve",
     "EffectiveNumbersDisplay",
+    "EffectsDisplay",
     "FeatureEffect",
     "FeatureProbabilitiesDisplay",
     "FeatureProbabilityRecorder",

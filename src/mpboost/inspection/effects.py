@@ -28,9 +28,13 @@ MAX_POINTS, MAX_CATEGORIES, MAX_CLASSES = 30, 20, 3
 #: The part of the single rows that lies between ``low`` and ``high``.
 SPREAD = (0.1, 0.9)
 #: A curve is flat if its range is at most this share of the standard deviation of the predictions.
-FLAT_SHARE = 0.05
+FLAT_SHARE = 0.15
 #: A move against the direction does not count if it is at most this share of the range of the curve.
 WIGGLE_SHARE = 0.2
+#: An axis is not linear if its upper half is so many times as long as its lower half.
+SKEWED = 8.0
+#: The axis of fewer points is always linear.
+FEW_POINTS = 4
 #: The name of the categories that were too rare in training to be remembered.
 OTHER = "(other)"
 
@@ -131,7 +135,7 @@ def compute_effects(model: Any, X: Any, features: Any = None, *, n_features: int
     **Points.** Trees see a number only as its bin, so a point stands for all values of its bin: with up to 30 bins
     nothing is lost between points, and with more, the points are evenly spaced among the bins.
 
-    **Direction.** A curve is "flat" if its range is at most 5 % of the standard deviation of the predictions for X.
+    **Direction.** A curve is "flat" if its range is at most 15 % of the standard deviation of the predictions for X.
     Otherwise it "rises" if it nowhere falls by more than 20 % of its range, from any point to any later one, and
     "falls" if it nowhere rises by more. It "rises then falls" if this holds before and after its highest point, "falls
     then rises" likewise; all else is "mixed". Categories have no order: they are "flat" or the prediction "differs".
@@ -308,6 +312,8 @@ def _make_curve(target: _Target, predictions: Floats, points: _Points, scale: fl
     means = predictions.mean(axis=1)
     level = predictions - predictions.mean(axis=0) + predictions.mean()
     low, high = np.quantile(level, SPREAD, axis=1)
+    if target.label is not None:  # rows that are certain leave no room
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     if points.categories:
         direction: Direction = "flat" if np.ptp(means) <= FLAT_SHARE * scale else "differs"
     else:
@@ -328,7 +334,7 @@ def find_direction(means: Floats, scale: float) -> Direction:
     Examples
     --------
     >>> import numpy as np
-    >>> [find_direction(np.array(means), 1.0) for means in ([1, 2, 1.9, 3], [3, 1], [1, 3, 1], [1, 3, 1, 3], [1, 1.01])]
+    >>> [find_direction(np.array(means), 1.0) for means in ([1, 2, 1.9, 3], [3, 1], [1, 3, 1], [1, 3, 1, 3], [1, 1.1])]
     ['rises', 'falls', 'rises then falls', 'mixed', 'flat']
     """
     width = np.ptp(means) if len(means) else 0.0
@@ -349,3 +355,25 @@ def find_direction(means: Floats, scale: float) -> Direction:
     if rises(-means[: trough + 1]) and rises(means[trough:]):
         return "falls then rises"
     return "mixed"
+
+
+def choose_scale(effect: FeatureEffect) -> Literal["linear", "log", "sqrt"]:
+    """Choose the scale of an axis for the values of a numeric feature: not linear if a few values are far above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def choose(*values):
+    ...     return choose_scale(FeatureEffect(0, "", "number", values, np.full(len(values), 1 / len(values)), ()))
+    >>> choose(1, 2, 3, 4), choose(1, 2, 3, 400), choose(0, 0, 1, 2, 400)
+    ('linear', 'log', 'sqrt')
+    """
+    numbers = np.array([np.nan if value is None else value for value in effect.values], dtype=np.float64)
+    is_known = np.isfinite(numbers)
+    known, counted = numbers[is_known], np.cumsum(effect.shares[is_known])
+    if len(known) < FEW_POINTS or known[0] < 0:
+        return "linear"
+    middle = known[min(np.searchsorted(counted, counted[-1] / 2), len(known) - 1)]
+    if known[-1] - middle <= SKEWED * (middle - known[0]):
+        return "linear"
+    return "log" if known[0] > 0 else "sqrt"

@@ -1,6 +1,6 @@
 """What an ensemble says about rows if one of their features had other values."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Mask, Positions
+from mpboost._arrays import Floats, Mask, Positions
 from mpboost.boosting.ensembles import EstimatorEnsemble, TreeEnsemble
 from mpboost.data.binned import make_binned_data
 from mpboost.data.tables import DenseTable, SparseTable, Table
@@ -52,23 +52,21 @@ class TreeSubstitution:
     def __init__(self, ensemble: TreeEnsemble, table: Table, outputs: Outputs[Any], threads: _native.Threads):
         self._table, self._outputs, self._threads = table, outputs, threads
         self._forest, self._mapper = ensemble.forest, ensemble.mapper
+        self._edges = np.split(ensemble.mapper.edges, ensemble.mapper.offsets[1:-1])
         self._features: Positions = np.arange(table.n_columns)
         binned = make_binned_data(table.bin(ensemble.mapper, threads))
         if isinstance(table, SparseTable):  # expand only the columns that trees use
             self._features = ensemble.forest.features
-            self._forest, self._mapper = ensemble.forest.narrow(), _pick_features(ensemble.mapper, self._features)
+            self._forest = ensemble.forest.narrow()
+            self._mapper = _make_mapper([self._edges[feature] for feature in self._features])
         self._columns, _ = binned.fetch(self._features, threads)
         self._trees = [self._forest.tree(index) for index in range(len(self._forest))]
         self._splits = np.frombuffer(self._forest.splits.tobytes(), dtype=SPLIT_DTYPE)
         self._owners = np.repeat(np.arange(len(self._trees)), np.diff(self._forest.split_offsets))
 
     def group(self, feature: int, values: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Number the bins of the values; if no tree uses the feature, all values are in one group."""
-        place = self._place(feature)
-        if place is None:
-            return np.zeros(len(values), dtype=np.intp)
-        first, last = self._mapper.offsets[place : place + 2]
-        return np.searchsorted(self._mapper.edges[first:last], values)
+        """Number the bins of the values."""
+        return np.searchsorted(self._edges[feature], values)
 
     def substitute(self, feature: int, values: NDArray[Any]) -> Iterator[NDArray[Any]]:
         """Yield the totals of all rows with the feature at the first value in every row, then at the second, ..."""
@@ -173,9 +171,7 @@ class EstimatorSubstitution:
         yield from np.split(totals, n_values)
 
 
-def _pick_features(mapper: _native.BinMapper, features: Iterable[int]) -> _native.BinMapper:
-    """Make a mapper of some features."""
-    edges, offsets = mapper.edges, mapper.offsets
-    parts = [edges[offsets[feature] : offsets[feature + 1]] for feature in features]
-    lengths = np.array([0, *map(len, parts)], dtype=np.int64)
-    return _native.BinMapper(np.concatenate([np.empty(0), *parts]), np.cumsum(lengths))
+def _make_mapper(edges: Sequence[Floats]) -> _native.BinMapper:
+    """Make a mapper, given where the bins of each feature end."""
+    lengths = np.array([0, *map(len, edges)], dtype=np.int64)
+    return _native.BinMapper(np.concatenate([np.empty(0), *edges]), np.cumsum(lengths))
