@@ -1,5 +1,7 @@
 """Effects of features are scikit-learn's partial dependence, for every model and table; the display draws them."""
 
+import re
+import sys
 from functools import partial
 
 import numpy as np
@@ -13,14 +15,15 @@ from sklearn.tree import DecisionTreeClassifier
 
 import mpboost
 from mpboost import (
+    EffectsDisplay,
     MPBoostClassifier,
     MPBoostRegressor,
     MPGradientBoostingClassifier,
     MPGradientBoostingRegressor,
     compute_effects,
 )
-from mpboost.inspection.effects import MAX_CATEGORIES, MAX_POINTS, MAX_ROWS, find_direction
-from tests.support.pictures import each_task, fit
+from mpboost.inspection.effects import MAX_CATEGORIES, MAX_POINTS, find_direction
+from tests.support.pictures import draw, each_task, fit
 
 
 def make_numbers(n_rows=300, dtype=np.float64):
@@ -206,7 +209,7 @@ def test_effects_are_computed_from_the_same_rows_whatever_the_random_state():
     np.random.seed(7)  # noqa: NPY002
     second = compute_effects(model.set_params(random_state=5), X, 0)[0]
     np.testing.assert_array_equal(first.curves[0].means, second.curves[0].means)
-    assert np.all(first.shares * MAX_ROWS == (first.shares * MAX_ROWS).round())
+    assert np.allclose(first.shares * 1000, (first.shares * 1000).round())
 
 
 @each_task
@@ -327,3 +330,100 @@ def test_effects_of_a_loaded_model_are_the_same(tmp_path):
     ):
         assert one.values == other.values
         np.testing.assert_array_equal(one.curves[0].means, other.curves[0].means)
+
+
+@each_task
+def test_display_draws_a_curve_for_each_feature_and_class(models, data, task):
+    display = EffectsDisplay.from_estimator(models[task], data[task][1], n_features=4)
+    draw(display)
+    n_curves = 3 if task == "many classes" else 1
+    assert [len(lines) for lines in display.lines_] == [n_curves] * 4
+    assert bool(display.figure_.legends) == (n_curves > 1)
+    assert len(display.ax_) == 4
+    for lines, effect in zip(display.lines_, display.effects, strict=True):
+        for line, curve in zip(lines, effect.curves, strict=True):
+            np.testing.assert_array_equal(line.get_xdata(), effect.values)
+            np.testing.assert_array_equal(line.get_ydata(), curve.means)
+
+
+def test_display_sorts_categories_by_effect_and_names_missing_values():
+    X, y = make_frame()
+    display = EffectsDisplay.from_estimator(fit(MPGradientBoostingClassifier, X, y, n_estimators=60), X, ["colour"])
+    draw(display)
+    effect, axes = display.effects[0], display.ax_[0]
+    order = np.argsort(effect.curves[0].means)
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["missing" if effect.values[k] is None else effect.values[k] for k in order]
+    assert display.lines_[0][0].get_xdata().tolist() == sorted(effect.curves[0].means)
+    assert axes.get_title() == "colour: differs"
+
+
+def test_display_has_one_scale_for_all_features():
+    X, y = make_frame()
+    display = EffectsDisplay.from_estimator(fit(MPBoostClassifier, X, y), X)
+    draw(display)
+    kinds = {effect.name: axes for effect, axes in zip(display.effects, display.ax_, strict=True)}
+    assert kinds["colour"].get_xlim() == kinds["town"].get_xlim()
+    assert kinds["size"].get_ylim()[1] == kinds["town"].get_xlim()[1]
+    low, high = kinds["town"].get_xlim()
+    for effect in display.effects:
+        assert low <= effect.curves[0].low.min() <= effect.curves[0].high.max() <= high
+
+
+def test_display_draws_missing_values_beside_the_curve():
+    X, y = make_numbers()
+    display = EffectsDisplay.from_estimator(fit(MPBoostRegressor, X, y), X, [2])
+    draw(display)
+    axes, curve = display.ax_[0], display.effects[0].curves[0]
+    marks = [line for line in axes.lines if line.get_marker() == "D"]
+    assert [line.get_ydata()[0] for line in marks] == [curve.means[-1]]
+    assert marks[0].get_xdata()[0] > display.lines_[0][0].get_xdata().max()
+    assert "missing" in [text.get_text() for text in axes.texts]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.where(np.arange(300) % 3, np.inf, -np.inf),
+        np.full(300, np.nan),
+        np.geomspace(1e-300, 1e300, 300),
+        np.r_[np.zeros(200), np.geomspace(1, 1e6, 100)],
+        np.arange(300) + 1.7e18,
+        np.arange(300) % 2 == 0,
+    ],
+    ids=["infinite", "missing", "huge", "many zeros", "times", "true or false"],
+)
+def test_display_and_report_draw_odd_numbers(column):
+    _, y = make_numbers()
+    X = pd.DataFrame({"odd": column, "y": y})
+    model = fit(MPGradientBoostingRegressor, X, y)
+    draw(EffectsDisplay.from_estimator(model, X, "odd"))
+    page = mpboost.report(model, X, y).html()
+    assert not re.search(r'[",]-?(nan|inf)\b', page[page.index('id="effects"') : page.index('id="rows"')])
+
+
+def test_display_takes_axes_of_the_user():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    X, y = make_numbers()
+    model = fit(MPBoostRegressor, X, y)
+    figure, (left, right) = plt.subplots(1, 2)
+    display = EffectsDisplay.from_estimator(model, X, [0, 1], ax=[left, right])
+    assert display.figure_ is figure
+    assert EffectsDisplay.from_estimator(model, X, 0, ax=left).ax_[0] is left
+    with pytest.raises(ValueError, match="1 axes for 2 features"):
+        display.plot(ax=left)
+
+
+def test_display_refuses_what_are_no_effects():
+    with pytest.raises(ValueError, match="one or more FeatureEffect"):
+        EffectsDisplay([])
+    with pytest.raises(ValueError, match="one or more FeatureEffect"):
+        EffectsDisplay(["size"])
+
+
+def test_display_says_what_to_install(monkeypatch):
+    X, y = make_numbers()
+    effects = compute_effects(fit(MPBoostRegressor, X, y), X, 0)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install 'mpboost\[plot\]'"):
+        EffectsDisplay(effects).plot()

@@ -21,8 +21,8 @@ from mpboost.inspection.substitutions import Substitution, make_substitution
 Kind = Literal["number", "category"]
 Direction = Literal["rises", "falls", "rises then falls", "falls then rises", "mixed", "differs", "flat"]
 
-#: The most rows that effects are computed from. They are drawn with a fixed seed of their own.
-MAX_ROWS, ROWS_SEED = 1000, 0
+#: The seed by which rows are drawn.
+ROWS_SEED = 0
 #: The most points of a numeric and of a categorical feature, and the most classes.
 MAX_POINTS, MAX_CATEGORIES, MAX_CLASSES = 30, 20, 3
 #: The part of the single rows that lies between ``low`` and ``high``.
@@ -35,6 +35,8 @@ WIGGLE_SHARE = 0.2
 SKEWED = 8.0
 #: The axis of fewer points is always linear.
 FEW_POINTS = 4
+#: Larger numbers, infinity among them, are not drawn.
+MAX_DRAWN = 1e100
 #: The name of the categories that were too rare in training to be remembered.
 OTHER = "(other)"
 
@@ -103,10 +105,13 @@ class FeatureEffect:
         "X": "no_validation",
         "features": "no_validation",
         "n_features": [Interval(Integral, 1, None, closed="left")],
+        "max_rows": [Interval(Integral, 1, None, closed="left")],
     },
     prefer_skip_nested_validation=True,
 )
-def compute_effects(model: Any, X: Any, features: Any = None, *, n_features: int = 10) -> list[FeatureEffect]:
+def compute_effects(
+    model: Any, X: Any, features: Any = None, *, n_features: int = 10, max_rows: int = 1000
+) -> list[FeatureEffect]:
     """Compute which way features push the prediction: their partial dependence.
 
     A feature is set to the same value in all rows, and the predictions are averaged: mean probabilities of classes, or
@@ -117,13 +122,15 @@ def compute_effects(model: Any, X: Any, features: Any = None, *, n_features: int
     model : estimator of mpboost
         A fitted model.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        Rows to average over: those of training, or any others. Of more than 1000 rows, 1000 are drawn, always the same
-        ones, whatever the random states; they count the same, whatever their weights in training.
+        Rows to average over: those of training, or any others. All count the same, whatever their weights in training.
     features : str, int, or list of str or int, default=None
         Names or columns of features. None takes those with the highest feature probability q, ties (all of them with
         ``adaptive_features=False``) by importance.
     n_features : int, default=10
         How many features to take if ``features`` is None.
+    max_rows : int, default=1000
+        The most rows to average over; the time is proportional to it. Of more rows, so many are drawn: always the same
+        ones, whatever the random states.
 
     Returns
     -------
@@ -160,7 +167,7 @@ def compute_effects(model: Any, X: Any, features: Any = None, *, n_features: int
     check_model(model)
     chosen = _choose_features(model, features, n_features)
     table = check_table(model, X)
-    sample = table if table.n_rows <= MAX_ROWS else table.take_rows(_draw_rows(table.n_rows))
+    sample = table if table.n_rows <= max_rows else table.take_rows(_draw_rows(table.n_rows, max_rows))
     threads, targets = make_threads(model.n_jobs), _choose_targets(model)
     scales = _predict(model, model._ensemble.total(sample, model._outputs, threads), targets).std(axis=1)
     substitution = make_substitution(model._ensemble, sample, model._outputs, threads)
@@ -212,9 +219,9 @@ class _Points:
         return np.asarray(self.counts / self.n_rows, dtype=np.float64)
 
 
-def _draw_rows(n_rows: int) -> NDArray[np.int64]:
-    """Draw rows by a seed of their own; not every k-th row, since tables may repeat themselves, say every 24 hours."""
-    return np.sort(np.random.default_rng(ROWS_SEED).choice(n_rows, MAX_ROWS, replace=False))
+def _draw_rows(n_rows: int, n_drawn: int) -> NDArray[np.int64]:
+    """Draw rows; not every k-th row, since tables may repeat themselves, say every 24 hours."""
+    return np.sort(np.random.default_rng(ROWS_SEED).choice(n_rows, n_drawn, replace=False))
 
 
 def _choose_features(model: MinipatchBooster, features: Any, n_features: int) -> list[int]:
@@ -357,6 +364,12 @@ def find_direction(means: Floats, scale: float) -> Direction:
     return "mixed"
 
 
+def read_numbers(effect: FeatureEffect) -> Floats:
+    """Read the values of a numeric feature for an axis: missing ones, and those too large to be drawn, are NaN."""
+    numbers = np.array([np.nan if value is None else value for value in effect.values], dtype=np.float64)
+    return np.where(np.abs(numbers) <= MAX_DRAWN, numbers, np.nan)
+
+
 def choose_scale(effect: FeatureEffect) -> Literal["linear", "log", "sqrt"]:
     """Choose the scale of an axis for the values of a numeric feature: not linear if a few values are far above.
 
@@ -368,8 +381,8 @@ def choose_scale(effect: FeatureEffect) -> Literal["linear", "log", "sqrt"]:
     >>> choose(1, 2, 3, 4), choose(1, 2, 3, 400), choose(0, 0, 1, 2, 400)
     ('linear', 'log', 'sqrt')
     """
-    numbers = np.array([np.nan if value is None else value for value in effect.values], dtype=np.float64)
-    is_known = np.isfinite(numbers)
+    numbers = read_numbers(effect)
+    is_known = ~np.isnan(numbers)
     known, counted = numbers[is_known], np.cumsum(effect.shares[is_known])
     if len(known) < FEW_POINTS or known[0] < 0:
         return "linear"

@@ -7,7 +7,7 @@ import numpy as np
 
 from mpboost._arrays import Floats
 from mpboost.inspection.drawing import load_pyplot, make_axes, pick_styles, shorten, tidy
-from mpboost.inspection.effects import EffectCurve, FeatureEffect, choose_scale, compute_effects
+from mpboost.inspection.effects import EffectCurve, FeatureEffect, choose_scale, compute_effects, read_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,6 +67,7 @@ class EffectsDisplay:
         features: Any = None,
         *,
         n_features: int = N_FEATURES,
+        max_rows: int = 1000,
         ax: "Axes | Sequence[Axes] | None" = None,
     ) -> Self:
         """Plot the effects of features on the predictions of a fitted model.
@@ -76,11 +77,13 @@ class EffectsDisplay:
         model : estimator of mpboost
             A fitted model.
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Rows to average over; 1000 of them are used.
+            Rows to average over.
         features : str, int, or list of str or int, default=None
             Names or columns of features; None takes those with the highest q.
         n_features : int, default=9
             How many features to take if ``features`` is None.
+        max_rows : int, default=1000
+            The most rows to average over; see ``compute_effects``.
         ax : Axes or sequence of Axes, default=None
             Where to draw, one for each feature; None makes a figure.
 
@@ -89,7 +92,7 @@ class EffectsDisplay:
         display : EffectsDisplay
             The display, drawn.
         """
-        return cls(compute_effects(model, X, features, n_features=n_features)).plot(ax=ax)
+        return cls(compute_effects(model, X, features, n_features=n_features, max_rows=max_rows)).plot(ax=ax)
 
     def plot(self, *, ax: "Axes | Sequence[Axes] | None" = None) -> Self:
         """Draw the plot.
@@ -150,8 +153,8 @@ def _list_drawn(effect: FeatureEffect, curve: EffectCurve) -> list[Floats]:
 
 def _draw_numbers(axes: "Axes", effect: FeatureEffect, limits: tuple[float, float]) -> list[Any]:
     """Draw curves over the values; missing values are a mark beside them, infinite ones are left out."""
-    numbers = np.array([np.nan if value is None else value for value in effect.values], dtype=np.float64)
-    is_drawn, is_missing = np.isfinite(numbers), np.isnan(numbers)
+    numbers = read_numbers(effect)
+    is_drawn = ~np.isnan(numbers)
     x = numbers[is_drawn]
     scale = choose_scale(effect)
     if scale == "sqrt":
@@ -175,7 +178,7 @@ def _draw_numbers(axes: "Axes", effect: FeatureEffect, limits: tuple[float, floa
     heights = RUG_HEIGHT * np.sqrt(effect.shares[is_drawn] / max(effect.shares.max(), 1e-9))
     to_axes = axes.get_xaxis_transform()
     axes.vlines(x, 0.0, heights, transform=to_axes, color="black", alpha=0.45, linewidth=1.2, clip_on=False)
-    if is_missing.any():
+    if effect.values[-1] is None:
         _draw_missing(axes, effect)
     return lines
 

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Mask, Positions
+from mpboost._arrays import Floats, Positions
 from mpboost.boosting.ensembles import EstimatorEnsemble, TreeEnsemble
 from mpboost.data.binned import make_binned_data
 from mpboost.data.tables import DenseTable, SparseTable, Table
-from mpboost.learners.splits import SPLIT_DTYPE
 from mpboost.outputs.kinds import Colours, LearnerOutputs, Outputs
+
+#: Cells of a table, or totals, that are copied at a time, to limit memory.
+BATCH_CELLS = 1 << 22
 
 
 class Substitution(Protocol):
@@ -35,7 +37,9 @@ def make_substitution(ensemble: Any, table: Table, outputs: Outputs[Any], thread
 
 
 class TreeSubstitution:
-    """Rows for native trees: binned once; then one column is overwritten, and the trees that use it are applied.
+    """Rows for native trees: a copy of the bins of all rows for each value, with one column overwritten.
+
+    Only the trees that use the feature are applied to them.
 
     Parameters
     ----------
@@ -51,18 +55,13 @@ class TreeSubstitution:
 
     def __init__(self, ensemble: TreeEnsemble, table: Table, outputs: Outputs[Any], threads: _native.Threads):
         self._table, self._outputs, self._threads = table, outputs, threads
-        self._forest, self._mapper = ensemble.forest, ensemble.mapper
+        self._forest, self._features = ensemble.forest, np.arange(table.n_columns)
+        self._mapper = self._narrow_mapper = ensemble.mapper
         self._edges = np.split(ensemble.mapper.edges, ensemble.mapper.offsets[1:-1])
-        self._features: Positions = np.arange(table.n_columns)
-        binned = make_binned_data(table.bin(ensemble.mapper, threads))
         if isinstance(table, SparseTable):  # expand only the columns that trees use
-            self._features = ensemble.forest.features
-            self._forest = ensemble.forest.narrow()
-            self._mapper = _make_mapper([self._edges[feature] for feature in self._features])
-        self._columns, _ = binned.fetch(self._features, threads)
+            self._forest, self._features = ensemble.forest.narrow(), ensemble.forest.features
+            self._narrow_mapper = _make_mapper([self._edges[feature] for feature in self._features])
         self._trees = [self._forest.tree(index) for index in range(len(self._forest))]
-        self._splits = np.frombuffer(self._forest.splits.tobytes(), dtype=SPLIT_DTYPE)
-        self._owners = np.repeat(np.arange(len(self._trees)), np.diff(self._forest.split_offsets))
 
     def group(self, feature: int, values: NDArray[Any]) -> NDArray[np.integer[Any]]:
         """Number the bins of the values."""
@@ -70,69 +69,36 @@ class TreeSubstitution:
 
     def substitute(self, feature: int, values: NDArray[Any]) -> Iterator[NDArray[Any]]:
         """Yield the totals of all rows with the feature at the first value in every row, then at the second, ..."""
-        place, n_rows = self._place(feature), self._table.n_rows
-        if place is None:
-            yield from [self._add(self._forest, self._outputs.make_totals(n_rows))] * len(values)
-            return
-        is_user, movers = self._list_users(place, values)
-        users, others = self._pick(is_user), self._pick(~is_user)
-        rest = self._add(others, self._outputs.make_totals(n_rows))
-        total = rest
-        for value, moving in zip(values, movers, strict=True):
-            column = np.full((n_rows, 1), value, dtype=values.dtype)
-            if moving is None:
-                self._overwrite(place, column)
-                total = self._add(users, rest.copy())
-            else:  # what the trees that tell this value from the last one change
-                forest = self._pick(moving)
-                before = self._add(forest, self._outputs.make_totals(n_rows))
-                self._overwrite(place, column)
-                total = total + (self._add(forest, self._outputs.make_totals(n_rows)) - before)
-            yield total
-        self._overwrite(place, self._table.to_array(features=np.array([feature])))
+        rows, place = np.arange(self._table.n_rows), int(np.searchsorted(self._features, feature))
+        users, others = self._split(place if feature in self._features else None)
+        rest = self._add(others, self._bin(rows), self._outputs.make_totals(len(rows)))
+        n_batch = max(1, BATCH_CELLS // max(rest.size, len(rows) * len(self._features)))
+        for start in range(0, len(values), n_batch):
+            batch = values[start : start + n_batch]
+            totals = np.concatenate([rest] * len(batch))
+            if feature in self._features:
+                columns = self._bin(np.tile(rows, len(batch)))
+                self._narrow_mapper.encode(np.repeat(batch, len(rows))[:, None], columns, 0, place, self._threads)
+                self._add(users, columns, totals)
+            yield from np.split(totals, len(batch))
 
-    def _place(self, feature: int) -> int | None:
-        """Look up the column of a feature; None if there is none, since no tree uses the feature."""
-        place = int(np.searchsorted(self._features, feature))
-        return place if place < len(self._features) and self._features[place] == feature else None
-
-    def _list_users(self, place: int, values: NDArray[Any]) -> tuple[Mask, list[Mask | None]]:
-        """Mark the trees that use a column and, for each value, those that tell it from the value before.
-
-        None instead of these means that all trees that use the column should be applied: for the first value, for
-        missing values and categories, and where it is faster.
-        """
-        on_column = self._splits["feature"] == place
-        is_user = np.bincount(self._owners[on_column], minlength=len(self._trees)) > 0
-        movers: list[Mask | None] = [None] * len(values)
+    def _split(self, place: int | None) -> tuple[_native.Forest, _native.Forest]:
+        """Split the trees into those that use a column and all others."""
         if isinstance(self._outputs, Colours):  # what their votes count for depends on the number of the tree
-            return np.ones(len(self._trees), dtype=bool), movers
-        if (self._splits["categories"][on_column] < 0).all():
-            codes = self.group(self._features[place], values)
-            # Values up to a bin go left, so a split tells the value at this place from the one before.
-            places = np.searchsorted(codes, self._splits["bin"][on_column], side="right")
-            for k in np.flatnonzero(values[1:] > values[:-1]) + 1:
-                moving = np.bincount(self._owners[on_column][places == k], minlength=len(self._trees)) > 0
-                if 2 * np.count_nonzero(moving) < np.count_nonzero(is_user):
-                    movers[k] = moving
-        return is_user, movers
+            return self._forest, _native.Forest()
+        users, others = _native.Forest(), _native.Forest()
+        for tree in self._trees:
+            (users if place in tree.features else others).append(tree)
+        return users, others
 
-    def _pick(self, chosen: Mask) -> _native.Forest:
-        """Make a forest of some trees."""
-        if chosen.all():
-            return self._forest
-        forest = _native.Forest()
-        for index in np.flatnonzero(chosen):
-            forest.append(self._trees[index])
-        return forest
+    def _bin(self, rows: Positions) -> _native.BinnedColumns:
+        binned = self._table.take_rows(rows).bin(self._mapper, self._threads)
+        return make_binned_data(binned).fetch(self._features, self._threads)[0]
 
-    def _add(self, forest: _native.Forest, totals: NDArray[Any]) -> NDArray[Any]:
+    def _add(self, forest: _native.Forest, columns: _native.BinnedColumns, totals: NDArray[Any]) -> NDArray[Any]:
         if len(forest):
-            self._outputs.add_forest(forest, self._columns, totals, self._threads)
+            self._outputs.add_forest(forest, columns, totals, self._threads)
         return totals
-
-    def _overwrite(self, place: int, column: NDArray[Any]) -> None:
-        self._mapper.encode(column, self._columns, 0, place, self._threads)
 
 
 class EstimatorSubstitution:

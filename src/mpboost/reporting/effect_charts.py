@@ -37,10 +37,9 @@ def draw_effect(effect: dict[str, Any], bounds: Sequence[float]) -> str:
 
 def _draw_numbers(effect: dict[str, Any], bounds: Range) -> str:
     """Draw curves over values, a band for how rows differ, and bars for where the rows are."""
-    values, shares, curves, scale = effect["values"], effect["shares"], effect["curves"], effect["scale"]
-    # Infinite values are texts in a summary.
-    drawn = [k for k, value in enumerate(values) if value is not None and not isinstance(value, str)]
-    x, has_missing = [float(values[k]) for k in drawn] or [0.0], None in values
+    values, shares, curves, scale = effect["numbers"], effect["shares"], effect["curves"], effect["scale"]
+    drawn = [k for k, value in enumerate(values) if value is not None]
+    x, has_missing = [values[k] for k in drawn] or [0.0], effect["values"][-1] is None
     low, high = bounds
     n_pixels = SIZE[1] - Canvas.TOP - Canvas.BOTTOM
     floor = low - (high - low) * BARS_HEIGHT / (n_pixels - BARS_HEIGHT)
@@ -82,6 +81,8 @@ def _draw_missing(canvas: Canvas, effect: dict[str, Any]) -> None:
 
 def _add_notes(canvas: Canvas, effect: dict[str, Any], points: Sequence[int], centres: Sequence[float]) -> None:
     """Add an area for each point that shows its numbers on hover; neighbours meet half-way."""
+    if not centres:
+        return
     bounds = [canvas.left, *((a + b) / 2 for a, b in pairwise(centres)), canvas.right + 8]
     for k, (start, end) in zip(points, pairwise(bounds), strict=True):
         canvas.box((start, canvas.top), (end - start, canvas.bottom - canvas.top), "strip", _write_note(effect, k))

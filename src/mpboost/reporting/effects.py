@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from mpboost.estimators.base import MinipatchBooster
-from mpboost.inspection.effects import MAX_ROWS, EffectCurve, FeatureEffect, choose_scale, compute_effects
+from mpboost.inspection.effects import EffectCurve, FeatureEffect, choose_scale, compute_effects, read_numbers
 from mpboost.reporting.canvas import format_number
 from mpboost.reporting.plain import simplify, simplify_all
 
 #: Number of features, and of categories of each.
 N_FEATURES, N_CATEGORIES = 9, 10
+#: Number of rows: two blocks of the engine, enough for a small chart.
+N_ROWS = 256
 #: Significant digits of numbers.
 DIGITS = 5
 #: The longest name of a category in a sentence.
@@ -21,10 +23,10 @@ MAX_NAME = 30
 
 def summarise_effects(model: MinipatchBooster, X: Any, names: Sequence[str]) -> dict[str, Any]:
     """Summarise the effects of the likeliest features on the predictions for a table."""
-    effects = [_cut(effect) for effect in compute_effects(model, X, n_features=N_FEATURES)]
+    effects = [_cut(effect) for effect in compute_effects(model, X, n_features=N_FEATURES, max_rows=N_ROWS)]
     drawn = [_list_drawn(effect, curve) for effect in effects for curve in effect.curves]
     return {
-        "n_rows": min(MAX_ROWS, X.shape[0] if hasattr(X, "shape") else len(X)),
+        "n_rows": min(N_ROWS, X.shape[0] if hasattr(X, "shape") else len(X)),
         "quantities": [str(simplify(curve.quantity)) for curve in effects[0].curves],
         "range": [float(min(map(np.min, drawn))), float(max(map(np.max, drawn)))],
         "features": [_summarise(effect, names[effect.feature]) for effect in effects],
@@ -58,7 +60,8 @@ def _summarise(effect: FeatureEffect, name: str) -> dict[str, Any]:
         "scale": choose_scale(effect) if effect.kind == "number" else None,
         "direction": main.direction,
         "sentence": describe(effect, main),
-        "values": simplify_all(effect.values, DIGITS),
+        "values": simplify_all(effect.values),
+        "numbers": simplify_all(read_numbers(effect)) if effect.kind == "number" else None,
         "shares": simplify_all(effect.shares, DIGITS),
         "curves": [
             {
