@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mpboost.estimators.presets import PAPER
     from mpboost.estimators.regressor import MPBoostRegressor
     from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
+    from mpboost.inspection.effects import EffectCurve, FeatureEffect, compute_effects
+    from mpboost.inspection.effects_display import EffectsDisplay
     from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay
     from mpboost.inspection.label_issues import LabelIssues, estimate_label_noise, find_label_issues
     from mpboost.inspection.observations import ObservationsDisplay
@@ -40,7 +42,10 @@ __all__ = [
     "PAPER",
     "BoostingRun",
     "Callback",
+    "EffectCurve",
     "EffectiveNumbersDisplay",
+    "EffectsDisplay",
+    "FeatureEffect",
     "FeatureProbabilitiesDisplay",
     "FeatureProbabilityRecorder",
     "History",
@@ -61,6 +66,7 @@ __all__ = [
     "ScoreCurvesDisplay",
     "StopReason",
     "__version__",
+    "compute_effects",
     "estimate_label_noise",
     "find_label_issues",
     "load_model",
@@ -86,6 +92,8 @@ _HOMES = {
     "estimators.presets": ("PAPER",),
     "estimators.regressor": ("MPBoostRegressor",),
     "inspection.effective_numbers": ("EffectiveNumbersDisplay",),
+    "inspection.effects": ("EffectCurve", "FeatureEffect", "compute_effects"),
+    "inspection.effects_display": ("EffectsDisplay",),
     "inspection.feature_probabilities": ("FeatureProbabilitiesDisplay",),
     "inspection.label_issues": ("LabelIssues", "estimate_label_noise", "find_label_issues"),
     "inspection.observations": ("ObservationsDisplay",),

@@ -16,7 +16,7 @@ import mpboost
 from tests.support.reported import TASKS, fit
 
 each_task = pytest.mark.parametrize("task", TASKS)
-SECTIONS = ["glance", "score", "features", "rows", "settings"]
+SECTIONS = ["glance", "score", "features", "effects", "rows", "settings"]
 
 
 class Page(HTMLParser):
@@ -53,7 +53,7 @@ def test_page_has_all_sections_and_asks_for_nothing(reports, task):
     text = reports[task].html()
     page = Page(text)
     quality = ["residuals"] if "numbers" in task else ["calibration", "confusion"]
-    assert [section["id"] for section in page.find("section")] == [*SECTIONS[:4], *quality, "settings"]
+    assert [section["id"] for section in page.find("section")] == [*SECTIONS[:-1], *quality, "settings"]
     assert "nan" not in " ".join(page.texts).lower().split()
     assert not re.search(r"https?://|@import|url\(", text)
     assert not [tag for tag, _ in page.elements if tag in ("link", "iframe", "object")]

@@ -1,6 +1,7 @@
 """Displays: plots of fitted models with the interface of scikit-learn's displays; they need matplotlib."""
 
 from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
+from mpboost.inspection.effects_display import EffectsDisplay
 from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay
 from mpboost.inspection.observations import ObservationsDisplay
 from mpboost.inspection.oop_calibration import OOPCalibrationDisplay
@@ -11,6 +12,7 @@ from mpboost.inspection.score_curves import ScoreCurvesDisplay
 
 __all__ = [
     "EffectiveNumbersDisplay",
+    "EffectsDisplay",
     "FeatureProbabilitiesDisplay",
     "OOPCalibrationDisplay",
     "OOPConfusionDisplay",

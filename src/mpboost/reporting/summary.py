@@ -11,6 +11,7 @@ from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.judgement import decode_targets, judge
 from mpboost.reporting.advice import advise
+from mpboost.reporting.effects import summarise_effects
 from mpboost.reporting.features import summarise_features
 from mpboost.reporting.observations import make_namer, summarise_observations
 from mpboost.reporting.plain import simplify, simplify_all
@@ -47,6 +48,7 @@ def summarise(
         "data": _describe_data(model, facts),
         "score": summarise_scores(model, judgement),
         "features": summarise_features(model, names, facts, shape, n_features),
+        "effects": summarise_effects(model, X, names),
         "observations": summarise_observations(model, table, names, judgement, shape, n_observations),
         "calibration": summarise_calibration(model, judgement) if judgement and is_classifier else None,
         "confusion": summarise_confusion(model, judgement) if judgement and is_classifier else None,
