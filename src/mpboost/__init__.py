@@ -21,9 +21,11 @@ from mpboost.inspection import (
     OOPCalibrationDisplay,
     OOPConfusionDisplay,
     OOPResidualsDisplay,
+    RankingCurvesDisplay,
     ScoreBandsDisplay,
     ScoreCurvesDisplay,
 )
+from mpboost.inspection.evaluation import Evaluation, Score, evaluate
 from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
 from mpboost.model_files.container import ModelFileError
 from mpboost.model_files.model_file import load_model, save_model
@@ -37,6 +39,7 @@ __all__ = [
     "BoostingRun",
     "Callback",
     "EffectiveNumbersDisplay",
+    "Evaluation",
     "FeatureProbabilitiesDisplay",
     "FeatureProbabilityRecorder",
     "History",
@@ -51,12 +54,15 @@ __all__ = [
     "OOPSearch",
     "ObservationsDisplay",
     "ProgressBar",
+    "RankingCurvesDisplay",
     "Report",
+    "Score",
     "ScoreBandsDisplay",
     "ScoreCurvesDisplay",
     "StopReason",
     "__version__",
     "estimate_label_noise",
+    "evaluate",
     "find_label_issues",
     "load_model",
     "oop_tune",

@@ -1,7 +1,7 @@
 """Predictions of rows by learners that never saw them: out-of-patch, or of new rows; for all that judges a model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.predictions import ClassPredictions
 from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
 from mpboost.outputs.predictions import NumberPredictions, Predictions, VotePredictions
+from mpboost.outputs.statistics import pick_rows
 from mpboost.tasks.losses import RawPredictions
 
 #: Rows that are judged at a time, so that they stay in the cache.
@@ -56,6 +57,23 @@ class Judgement:
     def is_right(self) -> NDArray[np.bool_]:
         """Whether the predicted class is the given class."""
         return self.given == self.predicted
+
+    @property
+    def source(self) -> str:
+        """Which rows these are, for people."""
+        return "out-of-patch" if self.is_out_of_patch else "training rows" if self.is_training else "new rows"
+
+    def sample(self, n_most: int) -> "Judgement":
+        """Return the judgement of at most so many rows: all of them, or a sample, always the same."""
+        n_rows = len(self.rows)
+        return self if n_rows <= n_most else self.select(pick_rows(n_rows, max(1, n_most)))
+
+    def select(self, places: NDArray[np.int64]) -> "Judgement":
+        """Return the judgement of some of the rows, given their places among the judged rows."""
+        names = ("rows", "given", "predicted", "n_learners", "difficulty")
+        chosen = {name: getattr(self, name)[places] for name in names}
+        weights = None if self.weights is None else self.weights[places]
+        return replace(self, **chosen, weights=weights, take=lambda inner: self.take(places[inner]))
 
 
 def judge(model: MinipatchBooster) -> Judgement | None:

@@ -50,9 +50,10 @@ def compute_influences(
         return None if decision.ndim > 1 else _influence_ranking(name, decision, labels == 1, weights)
     if name in ("roc_auc_ovr", "average_precision_ovr"):
         shares = predictions.estimate()
-        kind = name.removesuffix("_ovr")
-        parts = [_influence_ranking(kind, share, labels == k, weights) for k, share in enumerate(shares.T)]
-        return None if shares.shape[1] == 2 else np.mean(parts, axis=0)
+        total = np.zeros(len(labels))
+        for k, share in enumerate(shares.T):
+            total += _influence_ranking(name.removesuffix("_ovr"), share, labels == k, weights)
+        return None if shares.shape[1] == 2 else total / shares.shape[1]
     if name in ("r2", "neg_mean_absolute_error", "neg_mean_squared_error", "neg_root_mean_squared_error"):
         return _influence_errors(name, score, predictions.predict(), labels, weights)
     return None
