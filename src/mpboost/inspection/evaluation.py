@@ -146,17 +146,7 @@ class Evaluation:
 
         None on the training table, and without both scores and their intervals.
         """
-        score = self.scores[self.main]
-        if self.is_training or score.value is None or score.oop_value is None:
-            return None
-        if score.interval is None or score.oop_interval is None:
-            return None
-        # Half the length of an interval is two standard errors.
-        widths = np.diff([score.interval, score.oop_interval])[:, 0] / 2.0
-        difference = (score.value - score.oop_value) * (-1.0 if score.is_loss else 1.0)
-        if abs(difference) <= float(np.hypot(*widths)):
-            return "as expected"
-        return "better" if difference > 0 else "worse"
+        return None if self.is_training else judge_difference(self.scores[self.main])
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, in types that JSON has.
@@ -257,27 +247,11 @@ def evaluate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Evaluatio
 
 
 def evaluate_judgement(model: MinipatchBooster, judgement: Judgement, oop: Judgement | None) -> Evaluation:
-    """Compute the scores of judged rows, beside those of the out-of-patch predictions, if there are any."""
+    """Make the evaluation of judged rows, beside the out-of-patch predictions, if there are any."""
     classes: NDArray[Any] | None = getattr(model, "classes_", None)
-    measures = _list_measures(model)
-    own = _compute_scores(measures, judgement, classes)
-    n_most = MAX_CELLS // (1 if classes is None else len(classes))
-    oop_scores = {} if oop is None else _compute_scores(measures, oop.sample(n_most), classes)
-    scores = {}
-    for measure in measures:
-        value, interval, reason = own[measure.name]
-        oop_value, oop_interval, _ = oop_scores.get(measure.name, (None, None, ""))
-        is_loss = measure.metric.startswith("neg_")
-        if measure.metric == model.score_name_ and oop is not None:  # the fit knows it better: weights, corrected votes
-            oop_value = _to_shown(model.oop_score_, is_loss)
-            oop_interval = _to_shown_interval(model.oop_interval_, is_loss)
-        scores[measure.name] = Score(
-            measure.name, measure.title, value, interval, oop_value, oop_interval, is_loss, reason
-        )
-    main = next((each.name for each in measures if each.metric == model.score_name_), measures[0].name)
     return Evaluation(
-        scores,
-        main,
+        compute_scores(model, judgement, oop),
+        choose_main(model),
         judgement.is_training,
         len(judgement.rows),
         type(model).__name__,
@@ -286,6 +260,52 @@ def evaluate_judgement(model: MinipatchBooster, judgement: Judgement, oop: Judge
         None if classes is not None else _compute_quartiles(judgement),
         None if classes is not None or oop is None else _compute_quartiles(oop),
     )
+
+
+def compute_scores(model: MinipatchBooster, judgement: Judgement | None, oop: Judgement | None) -> dict[str, Score]:
+    """Compute the scores of judged rows, of the out-of-patch predictions, or of both."""
+    classes: NDArray[Any] | None = getattr(model, "classes_", None)
+    measures = _list_measures(model)
+    n_most = MAX_CELLS // (1 if classes is None else len(classes))
+    own = {} if judgement is None else _compute_scores(measures, judgement, classes)
+    out_of_patch = {} if oop is None else _compute_scores(measures, oop.sample(n_most), classes)
+    scores = {}
+    for measure in measures:
+        value, interval, reason = own.get(measure.name, (None, None, ""))
+        oop_value, oop_interval, oop_reason = out_of_patch.get(measure.name, (None, None, ""))
+        is_loss = measure.metric.startswith("neg_")
+        if oop is not None and _is_main(model, measure):  # the fit knows it better: weights, corrected votes
+            oop_value = _to_shown(model.oop_score_, is_loss)
+            oop_interval = _to_shown_interval(model.oop_interval_, is_loss)
+        scores[measure.name] = Score(
+            measure.name,
+            measure.title,
+            value,
+            interval,
+            oop_value,
+            oop_interval,
+            is_loss,
+            reason if judgement is not None else oop_reason,
+        )
+    return scores
+
+
+def choose_main(model: MinipatchBooster) -> str:
+    """Return the name of the score that the model was trained by; if that one is unknown here, the first score."""
+    measures = _list_measures(model)
+    return next((each.name for each in measures if _is_main(model, each)), measures[0].name)
+
+
+def judge_difference(score: Score) -> Verdict | None:
+    """Tell whether a score is clearly worse or better than out of patch; None if one of them is unknown."""
+    if score.value is None or score.oop_value is None or score.interval is None or score.oop_interval is None:
+        return None
+    # Half the length of an interval is two standard errors.
+    widths = np.diff([score.interval, score.oop_interval])[:, 0] / 2.0
+    difference = (score.value - score.oop_value) * (-1.0 if score.is_loss else 1.0)
+    if abs(difference) <= float(np.hypot(*widths)):
+        return "as expected"
+    return "better" if difference > 0 else "worse"
 
 
 def make_plain_label(label: Any) -> Any:
@@ -303,6 +323,11 @@ def _list_measures(model: MinipatchBooster) -> list[_Measure]:
         return measures
     plain = name.removeprefix("neg_")
     return [*measures, _Measure(plain, plain.replace("_", " "), name)]
+
+
+def _is_main(model: MinipatchBooster, measure: _Measure) -> bool:
+    is_many = len(getattr(model, "classes_", ())) > 2
+    return model.score_name_ == (measure.metric_of_many if is_many and measure.metric_of_many else measure.metric)
 
 
 def _compute_scores(

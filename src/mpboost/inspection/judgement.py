@@ -111,15 +111,23 @@ def require_judgement(model: MinipatchBooster) -> Judgement:
 
 
 def judge_table(model: MinipatchBooster, X: Any, y: Any, sample_weight: Any = None) -> Judgement:
-    """Predict the rows of a table once, and compare them with their targets; rows of weight 0 are left out."""
+    """Predict the rows of a table once, and compare them with their targets.
+
+    Rows of weight 0 are left out; of the training table, also those that had weight 0 in the fit.
+    """
     y, weights = check_targets(model, y, sample_weight)
-    given = encode_targets(model, y)
+    given = _look_up_codes(model, y)
     # One pass over the trees: classes, decisions and probabilities all come from what it adds up to.
-    outputs: NDArray[Any] = model._judge(X) if isinstance(model, ClassPredictions) else model.predict(X)  # type: ignore[attr-defined]
+    outputs: NDArray[Any]
+    outputs = model._judge(X) if isinstance(model, ClassPredictions) else model.predict(X)  # type: ignore[attr-defined]
     if len(outputs) != len(given):
         raise ValueError(f"X has {len(outputs)} rows, but y has {len(given)}.")
     is_training = _are_training_rows(model, given, outputs)
-    rows = np.arange(len(given)) if weights is None else np.flatnonzero(weights)
+    counts = np.ones(len(given), dtype=bool) if weights is None else weights > 0
+    if is_training:
+        counts &= model.observation_probabilities_ > 0
+    rows = np.flatnonzero(counts)
+    _refuse_unknown(model, y[rows], given[rows])
     given, outputs = given[rows], outputs[rows]
 
     def take(places: NDArray[np.int64]) -> Predictions:
@@ -150,6 +158,13 @@ def choose_judgement(model: MinipatchBooster, X: Any, y: Any) -> Judgement:
 
 def encode_targets(model: MinipatchBooster, y: NDArray[Any]) -> NDArray[Any]:
     """Turn labels into codes of classes; numbers are returned unchanged. Unknown labels are an error."""
+    codes = _look_up_codes(model, y)
+    _refuse_unknown(model, y, codes)
+    return codes
+
+
+def _look_up_codes(model: MinipatchBooster, y: NDArray[Any]) -> NDArray[Any]:
+    """Turn labels into codes of classes, -1 for unknown ones; numbers are returned unchanged."""
     if not hasattr(model, "classes_"):
         return y
     known = {label: code for code, label in enumerate(model.classes_.tolist())}
@@ -157,14 +172,17 @@ def encode_targets(model: MinipatchBooster, y: NDArray[Any]) -> NDArray[Any]:
         distinct, inverse = np.unique(y, return_inverse=True)
     except TypeError:  # numbers beside text cannot be sorted
         distinct, inverse = y, np.arange(len(y))
-    codes = [known.get(label, -1) for label in distinct.tolist()]
-    unknown = list(dict.fromkeys(label for label, code in zip(distinct.tolist(), codes, strict=True) if code < 0))
-    if unknown:
-        raise ValueError(
-            f"y has labels that the model does not know: {_list_some(unknown)}. It was trained on "
-            f"{_list_some(model.classes_.tolist())}."
-        )
-    return np.array(codes, dtype=np.int64)[inverse]
+    return np.array([known.get(label, -1) for label in distinct.tolist()], dtype=np.int64)[inverse]
+
+
+def _refuse_unknown(model: MinipatchBooster, y: NDArray[Any], codes: NDArray[Any]) -> None:
+    if not hasattr(model, "classes_") or not (codes < 0).any():
+        return
+    unknown = list(dict.fromkeys(y[codes < 0].tolist()))
+    raise ValueError(
+        f"y has labels that the model does not know: {_list_some(unknown)}. It was trained on "
+        f"{_list_some(model.classes_.tolist())}."
+    )
 
 
 def _list_some(labels: list[Any]) -> str:

@@ -45,7 +45,7 @@ def make_environment() -> Any:
     environment.filters |= {"number": format_number, "percent": format_percent}
     for name, draw in vars(charts).items():
         if name.startswith("draw_"):
-            environment.globals[name] = lambda *args, draw=draw: Markup(draw(*args))
+            environment.globals[name] = lambda *args, draw=draw, **options: Markup(draw(*args, **options))
     return environment
 
 
