@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import mpboost
+from mpboost.cli.evaluation import evaluate
 from mpboost.cli.inspecting import info, issues, report
 from mpboost.cli.prediction import predict
 from mpboost.cli.training import fit, tune
@@ -16,7 +17,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (fit, predict, report, info, issues, tune):
+for command in (fit, predict, evaluate, report, info, issues, tune):
     app.command()(command)
 
 

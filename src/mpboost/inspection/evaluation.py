@@ -82,15 +82,16 @@ class Score:
 
     def format(self) -> tuple[str, str, str, str]:
         """Return the value, its interval, the out-of-patch value and its interval as text."""
+        sizes = [abs(each) for each in (self.value, self.oop_value) if each]
+        # Losses have any size: three digits that count. Of the others, some are near 1.
+        digits = min(8, max(0, 2 - int(np.floor(np.log10(max(sizes)))))) if self.is_loss and sizes else 4
 
-        def write(value: float) -> str:
-            return f"{value:.4g}" if self.is_loss else f"{value:.4f}"
+        def write(value: float | None, interval: Interval | None) -> tuple[str, str]:
+            places = digits if self.is_loss else 3
+            ends = "" if interval is None else " to ".join(f"{end:,.{places}f}" for end in interval)
+            return "-" if value is None else f"{value:,.{digits}f}", ends
 
-        def write_both(value: float | None, interval: Interval | None) -> tuple[str, str]:
-            words = "" if interval is None else f"{write(interval[0])} to {write(interval[1])}"
-            return "-" if value is None else write(value), words
-
-        return *write_both(self.value, self.interval), *write_both(self.oop_value, self.oop_interval)
+        return *write(self.value, self.interval), *write(self.oop_value, self.oop_interval)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score in types that JSON has."""
@@ -186,7 +187,7 @@ class Evaluation:
         kind = "training" if self.is_training else "new"
         lines = [f"{self.model_name} on {self.n_rows} {kind} rows", *_align(_tabulate(self.scores.values()))]
         if self.is_training:
-            lines.append("These are the training rows: their scores are too good. Judge the model by the out-of-patch ones.")
+            lines.append("These are the training rows: their scores are too good, the out-of-patch ones are honest.")
         return "\n".join(lines)
 
 

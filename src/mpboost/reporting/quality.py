@@ -165,6 +165,7 @@ def summarise_residuals(judgement: Judgement, names: Any) -> dict[str, Any]:
     return {
         "histogram": {"counts": counts.tolist(), "edges": simplify_all(edges, 5)},
         "source": judgement.source,
+        "n_rows": len(errors),
         "quantiles": dict(zip(("5 %", "25 %", "50 %", "75 %", "95 %"), simplify_all(quantiles[1:-1]), strict=True)),
         "groups": _group(given, predicted),
         "points": {
