@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
     from mpboost.inspection.effects import EffectCurve, FeatureEffect, compute_effects
     from mpboost.inspection.effects_display import EffectsDisplay
+    from mpboost.inspection.evaluation import Evaluation, Score, evaluate
     from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay
     from mpboost.inspection.label_issues import LabelIssues, estimate_label_noise, find_label_issues
     from mpboost.inspection.observations import ObservationsDisplay
     from mpboost.inspection.oop_calibration import OOPCalibrationDisplay
     from mpboost.inspection.oop_confusion import OOPConfusionDisplay
     from mpboost.inspection.oop_residuals import OOPResidualsDisplay
+    from mpboost.inspection.ranking_curves import RankingCurvesDisplay
     from mpboost.inspection.score_bands import ScoreBandsDisplay
     from mpboost.inspection.score_curves import ScoreCurvesDisplay
     from mpboost.model_files.container import ModelFileError
@@ -45,6 +47,7 @@ __all__ = [
     "EffectCurve",
     "EffectiveNumbersDisplay",
     "EffectsDisplay",
+    "Evaluation",
     "FeatureEffect",
     "FeatureProbabilitiesDisplay",
     "FeatureProbabilityRecorder",
@@ -61,13 +64,16 @@ __all__ = [
     "OOPSearch",
     "ObservationsDisplay",
     "ProgressBar",
+    "RankingCurvesDisplay",
     "Report",
+    "Score",
     "ScoreBandsDisplay",
     "ScoreCurvesDisplay",
     "StopReason",
     "__version__",
     "compute_effects",
     "estimate_label_noise",
+    "evaluate",
     "find_label_issues",
     "load_model",
     "oop_tune",
@@ -94,12 +100,14 @@ _HOMES = {
     "inspection.effective_numbers": ("EffectiveNumbersDisplay",),
     "inspection.effects": ("EffectCurve", "FeatureEffect", "compute_effects"),
     "inspection.effects_display": ("EffectsDisplay",),
+    "inspection.evaluation": ("Evaluation", "Score", "evaluate"),
     "inspection.feature_probabilities": ("FeatureProbabilitiesDisplay",),
     "inspection.label_issues": ("LabelIssues", "estimate_label_noise", "find_label_issues"),
     "inspection.observations": ("ObservationsDisplay",),
     "inspection.oop_calibration": ("OOPCalibrationDisplay",),
     "inspection.oop_confusion": ("OOPConfusionDisplay",),
     "inspection.oop_residuals": ("OOPResidualsDisplay",),
+    "inspection.ranking_curves": ("RankingCurvesDisplay",),
     "inspection.score_bands": ("ScoreBandsDisplay",),
     "inspection.score_curves": ("ScoreCurvesDisplay",),
     "model_files.container": ("ModelFileError",),

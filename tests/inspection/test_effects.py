@@ -169,7 +169,9 @@ def test_effects_of_categories_are_partial_dependence(estimator):
 def test_effects_of_many_categories_are_those_of_the_most_frequent():
     X, y = make_frame()
     effect = compute_effects(fit(MPBoostClassifier, X, y), X, "town")[0]
-    assert effect.values == tuple(X["town"].value_counts(sort=False).sort_values(ascending=False, kind="stable").index[:MAX_CATEGORIES])
+    assert effect.values == tuple(
+        X["town"].value_counts(sort=False).sort_values(ascending=False, kind="stable").index[:MAX_CATEGORIES]
+    )
     assert effect.shares.sum() < 1
 
 

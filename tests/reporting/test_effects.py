@@ -53,7 +53,9 @@ def test_page_shows_a_chart_and_a_sentence_for_each_feature(reports, task):
 
 def test_range_holds_all_that_is_drawn(reports):
     effects = reports["numbers"].dict()["effects"]
-    drawn = [value for each in effects["features"] for curve in each["curves"] for value in curve["low"] + curve["high"]]
+    drawn = [
+        value for each in effects["features"] for curve in each["curves"] for value in curve["low"] + curve["high"]
+    ]
     assert effects["range"] == pytest.approx([min(drawn), max(drawn)], rel=1e-4)
 
 

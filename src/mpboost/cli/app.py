@@ -12,9 +12,13 @@ import mpboost
 COMMANDS = {
     "fit": ("training", "Train a model on a table and save it. Ctrl-C stops training and keeps the model so far."),
     "predict": ("prediction", "Predict the target for the rows of a table."),
+    "evaluate": (
+        "evaluation",
+        "Judge a model by a table with the target: scores, how sure they are, and its mistakes.",
+    ),
     "report": (
         "inspecting",
-        "Write an HTML report about a model and its training table: a single file for your browser.",
+        "Write an HTML report about a model and its training table, or new data: a single file for your browser.",
     ),
     "info": ("information", "Show what is in a model file."),
     "issues": ("inspecting", "List the rows of the training table whose labels are suspect."),

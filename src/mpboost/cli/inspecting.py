@@ -49,20 +49,28 @@ def report(
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Write an HTML report about a model and its training table: a single file for your browser."""
+    """Write an HTML report about a model and its training table, or new data: a single file for your browser."""
     shape = _parse_shape(image_shape)
     with Output(as_json=as_json, quiet=quiet) as out:
         check_writable(output, force, {".html", ".htm"})
         fitted = open_model(model)
         data, y, target = read_labelled_table(tables, fitted, reading, out, target)
-        check_trained_on(fitted, y, data.name)
         X = make_model_features(data, fitted)
         title = title or f"{target} in {Path(data.name).name}"
         page = mpboost.report(fitted, X, y, title=title, image_shape=shape)
         page.save(output, force=force)
-        out.title("Report", f"of {model.name} on {count(len(y), 'row')}")
+        is_training = page.dict()["about"]["is_training"]
+        kind = "of the training table" if is_training else "of new data"
+        out.title("Report", f"of {model.name} on {count(len(y), 'row')} {kind}")
         out.rows({"open": output.absolute()})
-        out.record(model=str(model), table=data.name, target=target, rows=len(y), report=str(output))
+        out.record(
+            model=str(model),
+            table=data.name,
+            target=target,
+            rows=len(y),
+            is_training=is_training,
+            report=str(output),
+        )
 
 
 @takes_reading_options
@@ -132,7 +140,8 @@ def check_trained_on(model: MinipatchBooster, y: NDArray[Any], name: str) -> Non
     if len(known) != len(y) or not np.array_equal(known, y):
         raise ValueError(
             f"{name} is not the table that the model was trained on ({count(len(known), 'row')}), or its target has "
-            "changed since. Use the training table."
+            "changed since. Suspect labels are found among training rows: use the training table. For new data, use "
+            "mpboost evaluate, or mpboost report, which lists the hardest rows."
         )
 
 

@@ -134,6 +134,15 @@ def check_validation_data(
 
 
 @_refuse_odd_numbers()
+def check_targets(
+    estimator: BaseEstimator, y: Any, sample_weight: Any = None
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Check the targets and weights of rows that a fitted estimator is judged by."""
+    y = _check_targets(estimator, y)
+    return y, _check_weights(sample_weight, y)
+
+
+@_refuse_odd_numbers()
 def list_classes(y: NDArray[Any]) -> NDArray[Any]:
     """List the classes, sorted.
 

@@ -7,6 +7,7 @@ from mpboost.inspection.observations import ObservationsDisplay
 from mpboost.inspection.oop_calibration import OOPCalibrationDisplay
 from mpboost.inspection.oop_confusion import OOPConfusionDisplay
 from mpboost.inspection.oop_residuals import OOPResidualsDisplay
+from mpboost.inspection.ranking_curves import RankingCurvesDisplay
 from mpboost.inspection.score_bands import ScoreBandsDisplay
 from mpboost.inspection.score_curves import ScoreCurvesDisplay
 
@@ -18,6 +19,7 @@ __all__ = [
     "OOPConfusionDisplay",
     "OOPResidualsDisplay",
     "ObservationsDisplay",
+    "RankingCurvesDisplay",
     "ScoreBandsDisplay",
     "ScoreCurvesDisplay",
 ]

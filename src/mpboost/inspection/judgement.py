@@ -1,15 +1,19 @@
-"""Out-of-patch predictions of training rows, for reports, displays and label issues."""
+"""Predictions of rows by learners that never saw them: out-of-patch, or of new rows; for all that judges a model."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost.data.checks import check_targets
 from mpboost.estimators.base import MinipatchBooster
-from mpboost.outputs.calibration import VoteCalibration
-from mpboost.outputs.votes import break_ties, pick_winners
-from mpboost.tasks.losses import predict_shares
+from mpboost.estimators.predictions import ClassPredictions
+from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
+from mpboost.outputs.predictions import NumberPredictions, Predictions, VotePredictions
+from mpboost.outputs.statistics import pick_rows
+from mpboost.tasks.losses import RawPredictions
 
 #: Rows that are judged at a time, so that they stay in the cache.
 BATCH_ROWS = 1 << 14
@@ -17,27 +21,59 @@ BATCH_ROWS = 1 << 14
 
 @dataclass(frozen=True)
 class Judgement:
-    """Training rows that some learners were not trained on, and the predictions of these learners.
+    """Rows with their targets, and the predictions of learners that were not trained on them.
 
     Attributes
     ----------
     rows : int64 array of shape (n_judged,)
-        Positions in the training data, ascending.
+        Positions in the table, ascending.
     given, predicted : arrays of shape (n_judged,)
         Codes of classes, or numbers.
     n_learners : int32 array of shape (n_judged,)
         Number of learners that judged each row; at least 1.
+    difficulty : float64 array of shape (n_judged,)
+        How hard each row is: from 0 to 1.
+    weights : float64 array of shape (n_judged,) or None
+        Weights of the rows, if they are known.
+    is_out_of_patch : bool
+        Whether these are training rows, judged out of patch; otherwise the whole model judged them.
+    is_training : bool
+        Whether these are the training rows: if they are not judged out of patch, all scores are too good.
+    take : callable
+        Makes the predictions of some of the rows, given their places among the judged rows.
     """
 
     rows: NDArray[np.int64]
     given: NDArray[Any]
     predicted: NDArray[Any]
     n_learners: NDArray[np.int32]
+    difficulty: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    is_out_of_patch: bool
+    is_training: bool
+    take: Callable[[NDArray[np.int64]], Predictions] = field(repr=False)
 
     @property
     def is_right(self) -> NDArray[np.bool_]:
         """Whether the predicted class is the given class."""
         return self.given == self.predicted
+
+    @property
+    def source(self) -> str:
+        """Which rows these are, for people."""
+        return "out-of-patch" if self.is_out_of_patch else "training rows" if self.is_training else "new rows"
+
+    def sample(self, n_most: int) -> "Judgement":
+        """Return the judgement of at most so many rows: all of them, or a sample, always the same."""
+        n_rows = len(self.rows)
+        return self if n_rows <= n_most else self.select(pick_rows(n_rows, max(1, n_most)))
+
+    def select(self, places: NDArray[np.int64]) -> "Judgement":
+        """Return the judgement of some of the rows, given their places among the judged rows."""
+        names = ("rows", "given", "predicted", "n_learners", "difficulty")
+        chosen = {name: getattr(self, name)[places] for name in names}
+        weights = None if self.weights is None else self.weights[places]
+        return replace(self, **chosen, weights=weights, take=lambda inner: self.take(places[inner]))
 
 
 def judge(model: MinipatchBooster) -> Judgement | None:
@@ -48,14 +84,22 @@ def judge(model: MinipatchBooster) -> Judgement | None:
     rows = np.flatnonzero(model.oop_counts_)
     if not len(rows):
         return None
-    if hasattr(model, "classes_"):
-        given, predicted = model._targets[rows].astype(np.int64), np.empty(len(rows), dtype=np.int64)
-        for start in range(0, len(rows), BATCH_ROWS):
-            batch = slice(start, start + BATCH_ROWS)
-            predicted[batch] = _decide(model, model.oop_decision_function_[rows[batch]])
-    else:
-        given, predicted = model._targets[rows], model.oop_prediction_[rows]
-    return Judgement(rows, given, predicted, model.oop_counts_[rows])
+
+    def take(places: NDArray[np.int64]) -> Predictions:
+        return present(model, _read_outputs(model, rows[places]))
+
+    given = model._targets[rows]
+    return Judgement(
+        rows,
+        given.astype(np.int64) if hasattr(model, "classes_") else given,
+        _predict_in_batches(take, len(rows)),
+        model.oop_counts_[rows],
+        model.observation_difficulty_[rows],
+        None,
+        True,
+        True,
+        take,
+    )
 
 
 def require_judgement(model: MinipatchBooster) -> Judgement:
@@ -64,6 +108,85 @@ def require_judgement(model: MinipatchBooster) -> Judgement:
     if judgement is None:
         raise ValueError(f"This model has no out-of-patch predictions. {model._oop_advice}")
     return judgement
+
+
+def judge_table(model: MinipatchBooster, X: Any, y: Any, sample_weight: Any = None) -> Judgement:
+    """Predict the rows of a table once, and compare them with their targets.
+
+    Rows of weight 0 are left out; of the training table, also those that had weight 0 in the fit.
+    """
+    y, weights = check_targets(model, y, sample_weight)
+    given = _look_up_codes(model, y)
+    # One pass over the trees: classes, decisions and probabilities all come from what it adds up to.
+    outputs: NDArray[Any]
+    outputs = model._judge(X) if isinstance(model, ClassPredictions) else model.predict(X)  # type: ignore[attr-defined]
+    if len(outputs) != len(given):
+        raise ValueError(f"X has {len(outputs)} rows, but y has {len(given)}.")
+    is_training = _are_training_rows(model, given, outputs)
+    counts = np.ones(len(given), dtype=bool) if weights is None else weights > 0
+    if is_training:
+        counts &= model.observation_probabilities_ > 0
+    rows = np.flatnonzero(counts)
+    _refuse_unknown(model, y[rows], given[rows])
+    given, outputs = given[rows], outputs[rows]
+
+    def take(places: NDArray[np.int64]) -> Predictions:
+        return present(model, outputs[places])
+
+    predicted = _predict_in_batches(take, len(rows))
+    return Judgement(
+        rows,
+        given,
+        predicted,
+        np.full(len(rows), model.best_iteration_, dtype=np.int32),
+        _compute_difficulty(model, given, outputs, take),
+        None if weights is None else weights[rows],
+        False,
+        is_training,
+        take,
+    )
+
+
+def choose_judgement(model: MinipatchBooster, X: Any, y: Any) -> Judgement:
+    """Judge a table, or, without one, the training rows out of patch; raise an error if neither is possible."""
+    if X is None and y is None:
+        return require_judgement(model)
+    if X is None or y is None:
+        raise ValueError("Pass both X and y, or neither.")
+    return judge_table(model, X, y)
+
+
+def encode_targets(model: MinipatchBooster, y: NDArray[Any]) -> NDArray[Any]:
+    """Turn labels into codes of classes; numbers are returned unchanged. Unknown labels are an error."""
+    codes = _look_up_codes(model, y)
+    _refuse_unknown(model, y, codes)
+    return codes
+
+
+def _look_up_codes(model: MinipatchBooster, y: NDArray[Any]) -> NDArray[Any]:
+    """Turn labels into codes of classes, -1 for unknown ones; numbers are returned unchanged."""
+    if not hasattr(model, "classes_"):
+        return y
+    known = {label: code for code, label in enumerate(model.classes_.tolist())}
+    try:
+        distinct, inverse = np.unique(y, return_inverse=True)
+    except TypeError:  # numbers beside text cannot be sorted
+        distinct, inverse = y, np.arange(len(y))
+    return np.array([known.get(label, -1) for label in distinct.tolist()], dtype=np.int64)[inverse]
+
+
+def _refuse_unknown(model: MinipatchBooster, y: NDArray[Any], codes: NDArray[Any]) -> None:
+    if not hasattr(model, "classes_") or not (codes < 0).any():
+        return
+    unknown = list(dict.fromkeys(y[codes < 0].tolist()))
+    raise ValueError(
+        f"y has labels that the model does not know: {_list_some(unknown)}. It was trained on "
+        f"{_list_some(model.classes_.tolist())}."
+    )
+
+
+def _list_some(labels: list[Any]) -> str:
+    return ", ".join(map(repr, labels[:5])) + (", ..." if len(labels) > 5 else "")
 
 
 def compute_probabilities(
@@ -90,7 +213,7 @@ def compute_probabilities(
     places, n_classes = np.arange(len(judgement.rows)), len(model.classes_)
     if max_probabilities is not None and len(places) > (n_most := max(1, max_probabilities // n_classes)):
         places = np.sort(np.random.default_rng(0).choice(places, n_most, replace=False))
-    return places, _compute_probabilities(model, judgement.rows[places])
+    return places, judgement.take(places).estimate()
 
 
 def compute_own_and_predicted(
@@ -100,7 +223,7 @@ def compute_own_and_predicted(
     own, predicted = np.empty(len(judgement.rows)), np.empty(len(judgement.rows))
     for start in range(0, len(own), BATCH_ROWS):
         batch = slice(start, start + BATCH_ROWS)
-        probabilities = _compute_probabilities(model, judgement.rows[batch])
+        probabilities = judgement.take(np.arange(len(own))[batch]).estimate()
         for out, codes in ((own, judgement.given), (predicted, judgement.predicted)):
             out[batch] = np.take_along_axis(probabilities, codes[batch, None], axis=1)[:, 0]
     return own, predicted
@@ -112,26 +235,63 @@ def decode_targets(model: MinipatchBooster, targets: NDArray[Any]) -> NDArray[An
     return decoded
 
 
-def _compute_probabilities(model: MinipatchBooster, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def present(model: MinipatchBooster, outputs: NDArray[Any]) -> Predictions:
+    """Make predictions of votes per class, of log odds, or of numbers."""
+    if not hasattr(model, "classes_"):
+        return NumberPredictions(outputs)
     if not hasattr(model, "_ranks"):
-        return predict_shares(model._loss, model.oop_decision_function_[rows])
-    calibration: VoteCalibration = model._calibration
-    return calibration.predict(*break_ties(_count_votes(model, rows), model._ranks))
+        return RawPredictions(model._loss, outputs)
+    return VotePredictions(outputs, model._ranks, lambda: model._calibration)
 
 
-def _decide(model: MinipatchBooster, decision: NDArray[np.float64]) -> NDArray[np.integer]:
-    """Choose classes from rows of ``oop_decision_function_``, as ``predict`` does."""
-    if not hasattr(model, "_ranks"):  # log odds
-        return np.asarray(decision >= 0 if decision.ndim == 1 else decision.argmax(axis=1), dtype=np.int64)
-    # The weight of a vote does not change the winner.
-    votes: NDArray[Any] = decision if decision.ndim == 2 else np.column_stack([-decision, decision])
-    return pick_winners(votes, model._ranks)
+def _predict_in_batches(take: Callable[[NDArray[np.int64]], Predictions], n_rows: int) -> NDArray[Any]:
+    places = np.arange(n_rows)
+    batches = [take(places[start : start + BATCH_ROWS]).predict() for start in range(0, n_rows, BATCH_ROWS)]
+    return np.concatenate(batches)
 
 
-def _count_votes(model: MinipatchBooster, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the out-of-patch votes per class; models of two classes store the difference and the sum of the votes."""
+def _compute_difficulty(
+    model: MinipatchBooster,
+    given: NDArray[Any],
+    outputs: NDArray[Any],
+    take: Callable[[NDArray[np.int64]], Predictions],
+) -> NDArray[np.float64]:
+    if not hasattr(model, "classes_"):
+        return judge_residuals(given - outputs)
+    codes = given.astype(np.uint16)
+    if hasattr(model, "_ranks"):
+        return judge_votes(outputs, codes)
+    places = np.arange(len(codes))
+    batches = [places[start : start + BATCH_ROWS] for start in range(0, len(codes), BATCH_ROWS)]
+    return np.concatenate([judge_shares(take(batch).estimate(), codes[batch]) for batch in batches])
+
+
+def _are_training_rows(model: MinipatchBooster, given: NDArray[Any], outputs: NDArray[Any]) -> bool:
+    """Check whether rows are those that the model was trained on, as far as it can tell: by their targets, in order.
+
+    Other rows may have the same targets in the same order. Votes then show it: the whole model gives a training row at
+    least the votes that it has out of patch.
+    """
+    counts = model.observation_probabilities_ > 0  # the targets of rows of weight 0 are not known
+    if len(given) != len(model._targets) or not np.array_equal(given[counts], model._targets[counts]):
+        return False
+    if not hasattr(model, "_ranks"):
+        return True
+    rows = np.flatnonzero(model.oop_counts_)
+    return bool((outputs[rows] >= _read_outputs(model, rows)).all())
+
+
+def _read_outputs(model: MinipatchBooster, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Read what learners that never saw these training rows put out: votes per class, log odds, or numbers."""
+    if not hasattr(model, "classes_"):
+        numbers: NDArray[Any] = model.oop_prediction_[rows]
+        return numbers
+    if not hasattr(model, "_ranks"):
+        raw: NDArray[Any] = model.oop_decision_function_[rows]
+        return raw
     votes = np.rint(model.oop_decision_function_[rows] / model.learning_rate_).astype(np.int64)
     if votes.ndim == 2:
         return votes
+    # Models of two classes store the difference and the sum of the votes.
     n_votes = model.oop_counts_[rows].astype(np.int64)
     return np.column_stack([n_votes - votes, n_votes + votes]) // 2

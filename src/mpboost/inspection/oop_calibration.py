@@ -1,4 +1,4 @@
-"""Display of the calibration of out-of-patch probabilities."""
+"""Display of the calibration of probabilities: out-of-patch, or of new rows."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mpboost.inspection.checks import check_predicts
 from mpboost.inspection.drawing import COLOURS, make_axes, tidy
-from mpboost.inspection.judgement import compute_probabilities, require_judgement
+from mpboost.inspection.judgement import choose_judgement, compute_probabilities
 from mpboost.inspection.probability_bins import bin_probabilities
 
 if TYPE_CHECKING:
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class OOPCalibrationDisplay:
-    """Calibration plot of out-of-patch probabilities: predicted probability against observed share.
+    """Calibration plot of out-of-patch probabilities, or of new rows: predicted probability against observed share.
 
     Create it with ``from_estimator``. On the diagonal, probabilities are right. Error bars are 95 % confidence
-    intervals (Wilson's); the bars above count the rows. The few slopes of the vote calibration were fitted on the same
-    rows: only this can make the plot look slightly too good.
+    intervals (Wilson's); the bars above count the rows. The few slopes of the vote calibration were fitted out of
+    patch on the training rows: only this can make the plot of these rows look slightly too good.
 
     Parameters
     ----------
@@ -31,6 +31,8 @@ class OOPCalibrationDisplay:
         Number of bins of equal width.
     event_name, outcome_name : str, default="event", "share of rows where it came true"
         Names of the event and of the observed share, for the axes.
+    source : str, default="out-of-patch"
+        Which rows the probabilities are of.
 
     Attributes
     ----------
@@ -69,6 +71,7 @@ class OOPCalibrationDisplay:
         n_bins: int = 10,
         event_name: str = "event",
         outcome_name: str = "share of rows where it came true",
+        source: str = "out-of-patch",
     ):
         p, is_true = np.asarray(probabilities, dtype=np.float64), np.asarray(outcomes, dtype=bool)
         if p.ndim != 1 or p.shape != is_true.shape or not len(p) or not np.all((p >= 0) & (p <= 1)):
@@ -81,15 +84,28 @@ class OOPCalibrationDisplay:
         self.calibration_error = self._bins.error
         self.event_name = event_name
         self.outcome_name = outcome_name
+        self.source = source
 
     @classmethod
-    def from_estimator(cls, model: Any, *, pos_label: Any = None, n_bins: int = 10, ax: "Axes | None" = None) -> Self:
-        """Plot the calibration of a fitted classifier; no data are needed.
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        pos_label: Any = None,
+        n_bins: int = 10,
+        ax: "Axes | None" = None,
+    ) -> Self:
+        """Plot the calibration of a fitted classifier.
 
         Parameters
         ----------
         model : MPBoostClassifier or MPGradientBoostingClassifier
-            A fitted model. Gradient models judge the rows that they reserved.
+            A fitted model.
+        X, y : array-like, default=None
+            New rows and their labels; None takes the out-of-patch predictions of the training rows. Gradient models
+            have them only for the rows that they reserved.
         pos_label : label, default=None
             The class whose probability is shown. None takes the second of two classes; with more classes, the
             predicted class of each row.
@@ -104,7 +120,7 @@ class OOPCalibrationDisplay:
             The display, drawn.
         """
         check_predicts("classes", model, cls.__name__)
-        judgement = require_judgement(model)
+        judgement = choose_judgement(model, X, y)
         rows, shares = compute_probabilities(model, judgement)
         if pos_label is None and len(model.classes_) > 2:
             probabilities, outcomes = shares[rows, judgement.predicted], judgement.is_right
@@ -113,7 +129,14 @@ class OOPCalibrationDisplay:
             code = 1 if pos_label is None else _look_up_code(model.classes_, pos_label)
             probabilities, outcomes = shares[:, code], judgement.given == code
             names = f"class {model.classes_[code]}", f"share of rows of class {model.classes_[code]}"
-        display = cls(probabilities, outcomes, n_bins=n_bins, event_name=names[0], outcome_name=names[1])
+        display = cls(
+            probabilities,
+            outcomes,
+            n_bins=n_bins,
+            event_name=names[0],
+            outcome_name=names[1],
+            source=judgement.source,
+        )
         return display.plot(ax=ax)
 
     def plot(self, *, ax: "Axes | None" = None) -> Self:
@@ -146,7 +169,7 @@ class OOPCalibrationDisplay:
         )
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         # Not in a legend, which could cover intervals.
-        summary = f"out-of-patch, {self.n_rows:,} rows, calibration error {self.calibration_error:.3f}"
+        summary = f"{self.source}, {self.n_rows:,} rows, calibration error {self.calibration_error:.3f}"
         axes.set(xlabel=f"probability of {self.event_name}\n{summary}", ylabel=self.outcome_name)
         tidy(axes)
         # An inset, so that it works with any axes; a title moves above it.

@@ -1,4 +1,4 @@
-"""Display of the out-of-patch confusion matrix."""
+"""Display of the confusion matrix: out-of-patch, or of new rows."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mpboost.inspection.checks import check_predicts
+from mpboost.inspection.confusion import ConfusionCounts
 from mpboost.inspection.drawing import make_axes, shorten
-from mpboost.inspection.judgement import require_judgement
+from mpboost.inspection.judgement import choose_judgement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ NAME_LENGTH = 16
 
 
 class OOPConfusionDisplay:
-    """Confusion matrix of out-of-patch predictions.
+    """Confusion matrix of out-of-patch predictions, or of new rows.
 
     Create it with ``from_estimator``. Colours show shares of the rows of a label on a cube-root scale, so that rare
     mistakes are visible; cells without rows are blank.
@@ -31,6 +32,8 @@ class OOPConfusionDisplay:
         Counts: a row for each label, a column for each prediction.
     display_labels : sequence, default=None
         Names of the classes; None numbers them from 0.
+    source : str, default="out-of-patch"
+        Which rows the counts are from.
 
     Attributes
     ----------
@@ -53,7 +56,13 @@ class OOPConfusionDisplay:
     array([50, 50, 50])
     """
 
-    def __init__(self, confusion_matrix: ArrayLike, *, display_labels: Sequence[Any] | None = None):
+    def __init__(
+        self,
+        confusion_matrix: ArrayLike,
+        *,
+        display_labels: Sequence[Any] | None = None,
+        source: str = "out-of-patch",
+    ):
         self.confusion_matrix = np.asarray(confusion_matrix)
         shape = self.confusion_matrix.shape
         if len(shape) != 2 or shape[0] != shape[1] or not self.confusion_matrix.any():
@@ -62,19 +71,29 @@ class OOPConfusionDisplay:
         if len(labels) != shape[0]:
             raise ValueError(f"There are {len(labels)} display_labels for {shape[0]} classes.")
         self.display_labels = [shorten(label, NAME_LENGTH) for label in labels]
+        self.source = source
         self.n_rows = int(self.confusion_matrix.sum())
         self.accuracy = float(np.trace(self.confusion_matrix) / self.n_rows)
 
     @classmethod
     def from_estimator(
-        cls, model: Any, *, display_labels: Sequence[Any] | None = None, ax: "Axes | None" = None
+        cls,
+        model: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        display_labels: Sequence[Any] | None = None,
+        ax: "Axes | None" = None,
     ) -> Self:
-        """Plot the confusion matrix of a fitted classifier; no data are needed.
+        """Plot the confusion matrix of a fitted classifier.
 
         Parameters
         ----------
         model : MPBoostClassifier or MPGradientBoostingClassifier
-            A fitted model. Gradient models judge the rows that they reserved.
+            A fitted model.
+        X, y : array-like, default=None
+            New rows and their labels; None takes the out-of-patch predictions of the training rows. Gradient models
+            have them only for the rows that they reserved.
         display_labels : sequence, default=None
             Names of the classes; None takes the labels.
         ax : Axes, default=None
@@ -86,10 +105,10 @@ class OOPConfusionDisplay:
             The display, drawn.
         """
         check_predicts("classes", model, cls.__name__, instead="OOPResidualsDisplay")
-        judgement, n_classes = require_judgement(model), len(model.classes_)
-        cells = np.bincount(judgement.given * n_classes + judgement.predicted, minlength=n_classes**2)
+        judgement = choose_judgement(model, X, y)
+        matrix = ConfusionCounts.count(judgement, len(model.classes_)).to_matrix()
         labels = model.classes_ if display_labels is None else display_labels
-        return cls(cells.reshape(n_classes, n_classes), display_labels=labels).plot(ax=ax)
+        return cls(matrix, display_labels=labels, source=judgement.source).plot(ax=ax)
 
     def plot(self, *, ax: "Axes | None" = None) -> Self:
         """Draw the plot.
@@ -124,7 +143,7 @@ class OOPConfusionDisplay:
             self.text_[i, j].set_in_layout(False)  # measuring hundreds of texts would take seconds
         self._name_classes(axes)
         axes.set_ylabel("label")
-        axes.set_xlabel(f"out-of-patch prediction\n{self.n_rows:,} rows, {100 * self.accuracy:.1f} % right")
+        axes.set_xlabel(f"prediction\n{self.source}, {self.n_rows:,} rows, {100 * self.accuracy:.1f} % right")
         axes.figure.colorbar(
             self.im_, ax=axes, label="share of the label's rows", shrink=0.8, ticks=[0, 0.01, 0.1, 0.5, 1]
         )

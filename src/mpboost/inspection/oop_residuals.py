@@ -1,4 +1,4 @@
-"""Display of out-of-patch residuals."""
+"""Display of residuals: out-of-patch, or of new rows."""
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mpboost.inspection.checks import check_predicts
 from mpboost.inspection.drawing import COLOURS, load_pyplot, make_axes, tidy
-from mpboost.inspection.judgement import require_judgement
+from mpboost.inspection.judgement import choose_judgement
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ MAX_GROUPS, MIN_ROWS = 20, 30
 
 
 class OOPResidualsDisplay:
-    """Plot of residuals against out-of-patch predictions.
+    """Plot of residuals against predictions: out-of-patch, or of new rows.
 
     Create it with ``from_estimator``. Lines show the median and the 10 % and 90 % quantiles in groups of rows with
     similar predictions, computed from all rows: where the median is not near zero, predictions are biased.
@@ -29,6 +29,8 @@ class OOPResidualsDisplay:
     ----------
     targets, predictions : arrays of shape (n_rows,)
         The given and the predicted numbers.
+    source : str, default="out-of-patch"
+        Which rows these are.
 
     Attributes
     ----------
@@ -53,28 +55,34 @@ class OOPResidualsDisplay:
     (442, ['10 %', 'median', '90 %'])
     """
 
-    def __init__(self, targets: ArrayLike, predictions: ArrayLike):
+    def __init__(self, targets: ArrayLike, predictions: ArrayLike, *, source: str = "out-of-patch"):
         self.targets = np.asarray(targets, dtype=np.float64)
         self.predictions = np.asarray(predictions, dtype=np.float64)
         if self.targets.ndim != 1 or self.targets.shape != self.predictions.shape or not len(self.targets):
             raise ValueError("targets and predictions must be one-dimensional, not empty, and equally long.")
         self.n_rows = len(self.targets)
+        self.source = source
 
     @classmethod
     def from_estimator(
         cls,
         model: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         kind: ResidualsKind = "residual_vs_predicted",
         max_points: int = 3000,
         ax: "Axes | None" = None,
     ) -> Self:
-        """Plot the residuals of a fitted regressor; no data are needed.
+        """Plot the residuals of a fitted regressor.
 
         Parameters
         ----------
         model : MPBoostRegressor or MPGradientBoostingRegressor
-            A fitted model. Gradient models judge the rows that they reserved.
+            A fitted model.
+        X, y : array-like, default=None
+            New rows and their numbers; None takes the out-of-patch predictions of the training rows. Gradient models
+            have them only for the rows that they reserved.
         kind : {"residual_vs_predicted", "actual_vs_predicted"}, default="residual_vs_predicted"
             What to plot against the predictions: residuals, or the given numbers.
         max_points : int, default=3000
@@ -88,8 +96,9 @@ class OOPResidualsDisplay:
             The display, drawn.
         """
         check_predicts("numbers", model, cls.__name__, instead="OOPConfusionDisplay")
-        judgement = require_judgement(model)
-        return cls(judgement.given, judgement.predicted).plot(kind=kind, max_points=max_points, ax=ax)
+        judgement = choose_judgement(model, X, y)
+        display = cls(judgement.given, judgement.predicted, source=judgement.source)
+        return display.plot(kind=kind, max_points=max_points, ax=ax)
 
     def plot(
         self, *, kind: ResidualsKind = "residual_vs_predicted", max_points: int = 3000, ax: "Axes | None" = None
@@ -128,7 +137,7 @@ class OOPResidualsDisplay:
         right = [0, 0] if is_residual else [low, high]
         self.line_ = axes.plot([low, high], right, color="black", linewidth=1, label="no error")[0]
         self.lines_ = self._draw_quantiles(axes, heights)
-        axes.set(xlabel="out-of-patch prediction", ylabel=names[kind])
+        axes.set(xlabel=f"prediction ({self.source})", ylabel=names[kind])
         tidy(axes)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
         self.ax_, self.figure_ = axes, axes.figure

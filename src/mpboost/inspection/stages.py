@@ -1,18 +1,16 @@
 """Scores and losses of a model after each iteration."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
-from mpboost._arrays import Floats
+from mpboost.data.checks import check_targets
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.predictions import ClassPredictions, ValuePredictions
+from mpboost.inspection.judgement import encode_targets, present
 from mpboost.outputs.metrics import Metric, name_scoring
-from mpboost.outputs.predictions import NumberPredictions, Predictions
 from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, word_score
 
 
@@ -42,44 +40,20 @@ def score_stages(model: MinipatchBooster, X: Any, y: Any) -> NDArray[np.float64]
     """Score a model on data after each of its learners: with the first, the first two, ..."""
     if X is None or y is None:
         raise ValueError("Pass both X and y, or neither.")
-    target = column_or_1d(np.asarray(y))
+    labels = encode_targets(model, check_targets(model, y)[0])
     metric = _find_metric(model)
     if isinstance(model, ClassPredictions):
-        labels = _encode(model.classes_, target)
-        stages: Iterator[Predictions] = (ClassStage(model, judged) for judged in model._staged_judge(X))
+        stages: Iterator[NDArray[Any]] = model._staged_judge(X)
     else:
         assert isinstance(model, ValuePredictions)
-        labels, stages = target, map(NumberPredictions, model.staged_predict(X))
+        stages = model.staged_predict(X)
 
-    def score(stage: Predictions) -> float:
-        if len(stage) != len(target):
-            raise ValueError(f"X has {len(stage)} rows, but y has {len(target)}.")
-        return metric.compute(stage, labels, None)
+    def score(outputs: NDArray[Any]) -> float:
+        if len(outputs) != len(labels):
+            raise ValueError(f"X has {len(outputs)} rows, but y has {len(labels)}.")
+        return metric.compute(present(model, outputs), labels, None)
 
-    return np.array([score(stage) for stage in stages])
-
-
-@dataclass(frozen=True)
-class ClassStage:
-    """The predictions of the first learners of a classifier, given its votes or raw predictions."""
-
-    model: ClassPredictions
-    judged: NDArray[Any]
-
-    def __len__(self) -> int:
-        return len(self.judged)
-
-    def predict(self) -> NDArray[np.intp]:
-        """Return codes of classes."""
-        return np.searchsorted(self.model.classes_, self.model._to_labels(self.judged))
-
-    def decide(self) -> Floats:
-        """Return the decision function."""
-        return self.model._to_decision(self.judged)
-
-    def estimate(self) -> Floats:
-        """Return the probabilities of the classes."""
-        return self.model._to_probabilities(self.judged)
+    return np.array([score(outputs) for outputs in stages])
 
 
 def _find_metric(model: MinipatchBooster) -> Metric:
@@ -93,11 +67,3 @@ def _find_metric(model: MinipatchBooster) -> Metric:
             "the fit had. (Model files do not contain functions.)"
         )
     return Metric(scoring, model.classes_ if isinstance(model, ClassPredictions) else None)
-
-
-def _encode(classes: NDArray[Any], target: NDArray[Any]) -> NDArray[np.intp]:
-    """Turn labels into codes of classes."""
-    unknown = np.setdiff1d(target, classes)
-    if len(unknown):
-        raise ValueError(f"y has labels that the model does not know: {', '.join(map(repr, unknown[:5].tolist()))}.")
-    return np.searchsorted(classes, target)

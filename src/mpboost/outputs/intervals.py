@@ -8,10 +8,11 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from mpboost._arrays import Floats, Positions
+from mpboost.outputs.influences import compute_influences
 from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.predictions import Predictions
 from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
-from mpboost.outputs.statistics import compute_mean, estimate_share_interval, pick_rows
+from mpboost.outputs.statistics import estimate_share_interval, pick_rows
 
 #: A metric that is no mean of rows is computed again without each of so many groups of rows, on at most so many rows.
 N_GROUPS, MAX_ROWS = 30, 20_000
@@ -22,8 +23,8 @@ def estimate_interval(
 ) -> tuple[float, float]:
     """Estimate the 95 % confidence interval of a score: how far it is from the score of many more such rows.
 
-    A share of rows has Wilson's interval; means of rows and R^2 have a closed form; other metrics are computed again
-    without each of some groups of rows (the jackknife). Unequal weights count as fewer rows.
+    A share of rows has Wilson's interval; the usual metrics have a closed form (``compute_influences``); others are
+    computed again without each of some groups of rows (the jackknife). Unequal weights count as fewer rows.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def _estimate(
     if metric.name == DEFAULT_OF_CLASSES or (is_share and not 0.0 < score < 1.0):
         low, high = estimate_share_interval(np.clip(score, 0.0, 1.0) * n_effective, n_effective)
         return float(low), float(high)
-    influences = _compute_influences(metric, score, predictions, labels, weights)
+    influences = compute_influences(metric.name, score, predictions, to_codes(labels), weights)
     if influences is not None:
         shares = np.full(n_rows, 1.0 / n_rows) if weights is None else weights / weights.sum()
         error, freedom = float(np.sqrt(np.sum((shares * influences) ** 2))), max(1.0, n_effective - 1.0)
@@ -96,26 +97,6 @@ def count_effective(n_rows: int, weights: Floats | None) -> float:
         return float(n_rows)
     weights = weights / weights.max()  # squares of large numbers may be infinite
     return float(weights.sum() ** 2 / np.sum(weights**2))
-
-
-def _compute_influences(
-    metric: Metric, score: float, predictions: Predictions, labels: NDArray[Any], weights: Floats | None
-) -> Floats | None:
-    """Compute how much each row moves the score, times the number of rows; None if there is no formula."""
-    if metric.name == "neg_log_loss":
-        codes = to_codes(labels)
-        eps = np.finfo(np.float64).eps
-        return np.log(np.clip(predictions.estimate()[np.arange(len(codes)), codes], eps, 1.0 - eps)) - score
-    if metric.name not in (DEFAULT_OF_NUMBERS, "neg_mean_absolute_error", "neg_mean_squared_error"):
-        return None
-    errors = np.abs(labels - predictions.predict())
-    if metric.name == "neg_mean_absolute_error":
-        return -errors - score
-    if metric.name == "neg_mean_squared_error":
-        return -(errors**2) - score
-    spreads = (labels - compute_mean(labels, weights)) ** 2
-    variance = compute_mean(spreads, weights)
-    return ((1.0 - score) * spreads - errors**2) / variance if variance > 0 else np.zeros(len(errors))
 
 
 class _Subset:

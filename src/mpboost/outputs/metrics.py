@@ -29,7 +29,16 @@ _BEST_IS_ONE = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision",
 
 #: Scores for which it does not matter what the labels are: the positive class is the last one. Codes are compared
 #: faster than text, which some scorers refuse.
-_BY_CODE = ("accuracy", "balanced_accuracy", "neg_log_loss", "neg_brier_score", "roc_auc", "average_precision")
+_BY_CODE = (
+    "accuracy",
+    "balanced_accuracy",
+    "neg_log_loss",
+    "neg_brier_score",
+    "roc_auc",
+    "roc_auc_ovr",
+    "average_precision",
+    "average_precision_ovr",
+)
 
 #: A function of (y, predictions, weights or None), or a scorer of scikit-learn with (estimator, X, y).
 Scoring = str | Callable[..., float] | None
@@ -69,7 +78,7 @@ class Metric:
         self._function: Callable[..., float] | None = None
         if isinstance(scoring, str):
             self._quick = choose_quick_metric(self.name, None if classes is None else len(classes))
-            self._scorer = get_scorer(self.name)
+            self._scorer = get_scorer(self.name) if self._quick is None else None
             if classes is not None and self.name in _BY_CODE:
                 self._classes = np.arange(len(classes))
         elif _is_scorer(scoring):

@@ -104,6 +104,46 @@ class NumberPredictions:
         raise TypeError("Predictions of numbers have no probabilities.")
 
 
+class CachedPredictions:
+    """Predictions that compute each form once, for several metrics of the same rows.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        The predictions.
+    """
+
+    def __init__(self, predictions: Predictions):
+        self._predictions = predictions
+
+    def __len__(self) -> int:
+        return len(self._predictions)
+
+    def predict(self) -> NDArray[Any]:
+        """Return codes of classes, or numbers."""
+        return self._predicted
+
+    def decide(self) -> Floats:
+        """Return the decision function."""
+        return self._decided
+
+    def estimate(self) -> Floats:
+        """Return the probabilities of the classes."""
+        return self._estimated
+
+    @cached_property
+    def _predicted(self) -> NDArray[Any]:
+        return self._predictions.predict()
+
+    @cached_property
+    def _decided(self) -> Floats:
+        return self._predictions.decide()
+
+    @cached_property
+    def _estimated(self) -> Floats:
+        return self._predictions.estimate()
+
+
 class ConstantClass:
     """The same prediction for all rows: the shares of the classes, and the largest class.
 

@@ -11,8 +11,6 @@ from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement
 from mpboost.reporting.table import ColumnFacts
 
-#: q has collapsed if its effective number is below this share of a minipatch's features.
-COLLAPSED_SHARE = 0.25
 #: p is concentrated if its effective number is below this share of a minipatch's rows.
 CONCENTRATED_SHARE = 1.0
 #: Each row should be judged by so many learners; at most this share of the rows may have fewer.
@@ -30,16 +28,18 @@ def advise(
     facts: ColumnFacts,
     judgement: Judgement | None,
 ) -> list[dict[str, str]]:
-    """List the warnings and notes about a model."""
-    found = [
-        _check_stop(model),
-        _check_score(summary["score"]),
-        _check_coverage(model, judgement),
-        _check_features(model, summary["features"]),
-        _check_rows(model, summary["observations"]),
-        _check_suspects(summary),
-        _check_columns(names, facts.is_constant, is_image=summary["features"]["images"] is not None),
-    ]
+    """List the warnings and notes about a model; of those about its training rows, none if the report is on others."""
+    found = [_check_stop(model), _check_score(summary["score"]), _check_features(model, summary["features"])]
+    if summary["about"]["is_training"]:
+        found[2:2] = [_check_coverage(model, judgement)]
+        found += [
+            _check_rows(model, summary["observations"]),
+            _check_suspects(summary),
+            _check_columns(names, facts.is_constant, is_image=summary["features"]["images"] is not None),
+        ]
+    else:
+        is_empty = facts.n_missing == summary["about"]["n_rows"]
+        found = [_check_new_rows(summary["score"]), *found, _check_empty_columns(names, is_empty)]
     return [each for each in found if each is not None]
 
 
@@ -80,6 +80,29 @@ def _check_score(score: dict[str, Any]) -> dict[str, str] | None:
     )
 
 
+def _check_new_rows(score: dict[str, Any]) -> dict[str, str] | None:
+    """Compare the score of new rows with the out-of-patch score."""
+    if score["verdict"] not in ("worse", "better"):
+        return None
+    main = next(each for each in score["measures"] if each["name"] == score["main"])
+    meaning = f"Their {main['title']} is {main['value']:.4g}; the out-of-patch estimate was {main['oop_value']:.4g}. "
+    if score["verdict"] == "better":
+        return _warn(
+            "The new rows are easier than the training rows",
+            meaning + "The difference is more than chance: the new rows differ from the training rows, or some of them "
+            "were trained on.",
+            "Check that the new rows are a fair sample, and that none of them is in the training table.",
+            level="note",
+        )
+    return _warn(
+        "The model is clearly worse on the new rows than it promised",
+        meaning + "The difference is more than chance: the new rows differ from the training rows (they are later, or "
+        "from elsewhere), or training rows depend on each other (copies, several rows of one person), which makes the "
+        "out-of-patch score too good.",
+        "Compare the hardest rows below with the training table, and train on rows like the new ones.",
+    )
+
+
 def _check_coverage(model: MinipatchBooster, judgement: Judgement | None) -> dict[str, str] | None:
     if judgement is None:
         return _warn(
@@ -110,9 +133,7 @@ def _check_coverage(model: MinipatchBooster, judgement: Judgement | None) -> dic
 
 
 def _check_features(model: MinipatchBooster, features: dict[str, Any]) -> dict[str, str] | None:
-    if not model.adaptive_features or model.max_features_ >= model.n_features_in_:
-        return None
-    if features["effective"] >= max(1.5, COLLAPSED_SHARE * model.max_features_):
+    if not features["has_collapsed"]:
         return None
     return _warn(
         "q has collapsed on few features",
@@ -166,12 +187,26 @@ def _check_columns(names: Sequence[str], is_constant: NDArray[np.bool_], *, is_i
     constant = np.flatnonzero(is_constant)
     if not len(constant):
         return None
-    listed = ", ".join(names[j] for j in constant[:N_NAMES]) + (", …" if len(constant) > N_NAMES else ".")
     return _warn(
         f"{len(constant):,} of {len(names):,} columns are constant",
-        f"They have the same value, or no value, in all rows: {listed}",
+        f"They have the same value, or no value, in all rows: {_list_columns(names, constant)}",
         "This is usual at the border of images. Training without these pixels wastes no draws on them."
         if is_image
         else "Leave them out: they are useless, and drawing them wastes places in minipatches.",
         level="note",
     )
+
+
+def _check_empty_columns(names: Sequence[str], is_empty: NDArray[np.bool_]) -> dict[str, str] | None:
+    empty = np.flatnonzero(is_empty)
+    if not len(empty):
+        return None
+    return _warn(
+        f"{len(empty):,} of {len(names):,} columns of the new table have no values",
+        f"The model has to do without them: {_list_columns(names, empty)}",
+        "Check that these columns are filled as in the training table.",
+    )
+
+
+def _list_columns(names: Sequence[str], columns: NDArray[np.intp]) -> str:
+    return ", ".join(names[j] for j in columns[:N_NAMES]) + (", …" if len(columns) > N_NAMES else ".")

@@ -143,19 +143,19 @@ class Canvas:
         self.text((self.left + self.right) / 2, self.height - 6, x_label, "middle", "label")
         self.text(4, 13, y_label, "start", "label")
 
-    def line(self, points: Sequence[tuple[float, float]], kind: str) -> None:
-        """Draw a line through points, in pixels."""
+    def line(self, points: Sequence[tuple[float, float]], kind: str, note: str = "") -> None:
+        """Draw a line through points, in pixels; the note is shown on hover."""
         path = " ".join(f"{_place(x)},{_place(y)}" for x, y in points)
-        self._parts.append(f'<polyline class="{kind}" points="{path}"/>')
+        self._parts.append(f'<polyline class="{kind}" points="{path}">{_annotate(note)}</polyline>')
 
-    def curve(self, xs: Iterable[float], ys: Iterable[float | None], kind: str) -> None:
+    def curve(self, xs: Iterable[float], ys: Iterable[float | None], kind: str, note: str = "") -> None:
         """Draw a line through data points; a part that lies below the chart at the start is cut off."""
         points = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if y is not None]
         first = max((k for k, (_, y) in enumerate(points) if y > self.bottom), default=-1)
         if 0 <= first < len(points) - 1:
             (x0, y0), (x1, y1) = points[first : first + 2]
             points[first] = x0 + (x1 - x0) * (y0 - self.bottom) / (y0 - y1), self.bottom
-        self.line(points[max(first, 0) :], f"curve {kind}")
+        self.line(points[max(first, 0) :], f"curve {kind}", note)
 
     def text(self, x: float, y: float, text: str, anchor: str = "start", kind: str = "") -> None:
         """Write text at a point, in pixels."""

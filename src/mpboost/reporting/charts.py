@@ -6,13 +6,15 @@ from mpboost.reporting.canvas import Canvas, choose_log_ticks, choose_sqrt_ticks
 
 #: Width and height of a chart: full page width, half of it, or square.
 WIDE, HALF, SQUARE = (1024, 300), (520, 300), (440, 400)
+#: Width and height of a chart for narrow screens.
+NARROW = (480, 300)
 #: Number of hover areas along a curve.
 N_STRIPS = 80
 #: Share of the iterations that may fall outside the chart: scores of the first few learners say little.
 BEGINNING = 0.03
 
 
-def draw_scores(score: dict[str, Any]) -> str:
+def draw_scores(score: dict[str, Any], *, is_narrow: bool = False) -> str:
     """Draw the scores over the iterations, and mark the best and the last iteration."""
     curves = score["curves"]
     t, known = curves["iterations"], curves["scores"]
@@ -24,8 +26,11 @@ def draw_scores(score: dict[str, Any]) -> str:
     ]
     low, high = min(settled), max(settled)
     room = 0.06 * (high - low) or 0.01
-    canvas = Canvas(WIDE, (t[0], max(t[-1], t[0] + 1)), (low - room, high + room), f"{score['name']} over iterations")
-    canvas.add_axes("iteration", score["name"], choose_ticks(t[0], t[-1], 8), choose_ticks(low - room, high + room))
+    size, n_ticks = (NARROW, 4) if is_narrow else (WIDE, 8)
+    canvas = Canvas(size, (t[0], max(t[-1], t[0] + 1)), (low - room, high + room), f"{score['name']} over iterations")
+    canvas.add_axes(
+        "iteration", score["name"], choose_ticks(t[0], t[-1], n_ticks), choose_ticks(low - room, high + room)
+    )
     for iteration, name in ((curves["best"], "kept"), (curves["last"], "stopped")):
         x = canvas.x(iteration)
         canvas.line([(x, canvas.top), (x, canvas.bottom)], f"mark {name}")
@@ -101,11 +106,14 @@ def draw_observations(points: dict[str, Any]) -> str:
     return canvas.svg()
 
 
-def draw_calibration(calibration: dict[str, Any]) -> str:
-    """Draw observed shares over predicted probabilities."""
+def draw_calibration(calibration: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
+    """Draw observed shares over predicted probabilities, of some rows and of others beside them."""
     canvas = Canvas(SQUARE, (0, 1), (0, 1), "predicted probabilities and observed shares")
     canvas.add_axes("predicted probability", "observed share", choose_ticks(0, 1), choose_ticks(0, 1))
     canvas.line([(canvas.x(0), canvas.y(0)), (canvas.x(1), canvas.y(1))], "mark")
+    if beside is not None:
+        bins = beside["bins"]
+        canvas.curve([each["stated"] for each in bins], [each["seen"] for each in bins], "beside")
     bins = calibration["bins"]
     canvas.curve([each["stated"] for each in bins], [each["seen"] for each in bins], "out-of-patch")
     most = max(each["count"] for each in bins)
@@ -117,6 +125,39 @@ def draw_calibration(calibration: dict[str, Any]) -> str:
     return canvas.svg()
 
 
+def draw_roc(ranking: dict[str, Any]) -> str:
+    """Draw ROC curves."""
+    canvas = Canvas(SQUARE, (0, 1), (0, 1), "ROC curves")
+    ticks = choose_ticks(0, 1)
+    canvas.add_axes("share of other rows called", "share of the class found", ticks, ticks)
+    canvas.line([(canvas.x(0), canvas.y(0)), (canvas.x(1), canvas.y(1))], "mark")
+    _draw_ranking(canvas, ranking, "roc", "roc_auc")
+    return canvas.svg()
+
+
+def draw_precision_recall(ranking: dict[str, Any]) -> str:
+    """Draw precision-recall curves."""
+    canvas = Canvas(SQUARE, (0, 1), (0, 1), "precision-recall curves")
+    ticks = choose_ticks(0, 1)
+    canvas.add_axes("share of the class found (recall)", "share of those called that are right", ticks, ticks)
+    if len(ranking["curves"]) == 1:
+        height = canvas.y(ranking["curves"][0]["share"])
+        canvas.line([(canvas.left, height), (canvas.right, height)], "mark")
+    _draw_ranking(canvas, ranking, "precision_recall", "average_precision")
+    return canvas.svg()
+
+
+def _draw_ranking(canvas: Canvas, ranking: dict[str, Any], kind: str, summary: str) -> None:
+    curves = [(f"class-{k}", each) for k, each in enumerate(ranking["curves"])]
+    if ranking["oop_curve"] is not None:
+        curves.insert(0, ("beside", ranking["oop_curve"]))
+    for style, each in curves:
+        xs, ys = each[kind]
+        if kind == "precision_recall":  # between two points the precision is that of the next one
+            xs, ys = [x for x in xs for _ in (0, 1)][:-1], [ys[0], *(y for y in ys[1:] for _ in (0, 1))]
+        canvas.curve(xs, ys, style, f"{each['name']}\n{summary.replace('_', ' ')} {each[summary]:.3f}")
+
+
 def draw_confusion(confusion: dict[str, Any]) -> str:
     """Draw the confusion matrix."""
     names, matrix = confusion["names"], confusion["matrix"]
@@ -125,7 +166,8 @@ def draw_confusion(confusion: dict[str, Any]) -> str:
     side = min(110.0, (640 - left) / n_classes)
     size = int(left + n_classes * side + 4), int(n_classes * side + 66)
     canvas = Canvas(size, (0, 1), (0, 1), "given and predicted classes", left=left)
-    canvas.text(left + n_classes * side / 2, size[1] - 4, "predicted (out-of-patch)", "middle", "label")
+    label = f"predicted ({confusion['source']})"
+    canvas.text(left + n_classes * side / 2, size[1] - 4, label, "middle", "label")
     canvas.text(4, 13, "given", "start", "label")
     has_numbers = side >= 34
     # Mistakes are shaded relative to the most frequent one, but at least to 5 %; by square roots, so that rare
@@ -161,7 +203,7 @@ def draw_predictions(residuals: dict[str, Any]) -> str:
     room = 0.03 * (high - low) or 0.5
     bounds = low - room, high + room
     canvas = Canvas(SQUARE, bounds, bounds, "given and predicted numbers", left=64)
-    canvas.add_axes("predicted (out-of-patch)", "given", choose_ticks(*bounds), choose_ticks(*bounds))
+    canvas.add_axes(f"predicted ({residuals['source']})", "given", choose_ticks(*bounds), choose_ticks(*bounds))
     canvas.line([(canvas.x(low), canvas.y(low)), (canvas.x(high), canvas.y(high))], "mark")
     for given, predicted, row in zip(points["given"], points["predicted"], points["row"], strict=True):
         note = f"row {row}\ngiven {format_number(given, 4)}, predicted {format_number(predicted, 4)}"

@@ -10,6 +10,8 @@ from mpboost.estimators.base import MinipatchBooster
 from mpboost.reporting.plain import draw_image, simplify, simplify_all
 from mpboost.reporting.table import ColumnFacts
 
+#: q has collapsed if its effective number is below this share of a minipatch's features.
+COLLAPSED_SHARE = 0.25
 #: Number of top features that are compared over the run.
 N_TOP = 10
 #: Parts of the run after which they are compared.
@@ -19,9 +21,14 @@ N_PATH, N_IMAGES = 24, 4
 
 
 def summarise_features(
-    model: MinipatchBooster, names: Sequence[str], facts: ColumnFacts, shape: tuple[int, int] | None, n_features: int
+    model: MinipatchBooster,
+    names: Sequence[str],
+    facts: ColumnFacts,
+    shape: tuple[int, int] | None,
+    n_features: int,
+    n_rows: int,
 ) -> dict[str, Any]:
-    """Rank the features by q, and measure how stable the ranking is."""
+    """Rank the features by q, and measure how stable the ranking is; the table has so many rows."""
     q, importances = model.feature_probabilities_, model.feature_importances_
     ranked = rank(q)
     history = cut_history(model)
@@ -32,6 +39,7 @@ def summarise_features(
     return {
         "chance": 1.0 / len(q),
         "effective": float(1.0 / np.sum(q**2)),
+        "has_collapsed": _has_collapsed(model),
         "is_adaptive": bool(model.adaptive_features),
         "n_shown": min(n_features, len(q)),
         "ranking": [
@@ -39,7 +47,7 @@ def summarise_features(
                 "rank": place + 1,
                 "name": names[j],
                 "kind": "category" if is_categorical[j] else "number",
-                "missing": float(facts.n_missing[j] / max(1, len(model.observation_probabilities_))),
+                "missing": float(facts.n_missing[j] / n_rows),
                 "q": float(q[j]),
                 "importance": float(importances[j]),
                 "importance_rank": int(importance_ranks[j]) + 1,
@@ -52,6 +60,14 @@ def summarise_features(
         "history": None if history is None else {name: history[name] for name in ("moments", "features", "rows")},
         "images": None if shape is None else _draw_images(model, history, shape),
     }
+
+
+def _has_collapsed(model: MinipatchBooster) -> bool:
+    """Check whether q is concentrated on far fewer features than a minipatch has."""
+    if not model.adaptive_features or model.max_features_ >= model.n_features_in_:
+        return False
+    effective = 1.0 / np.sum(model.feature_probabilities_**2)
+    return bool(effective < max(1.5, COLLAPSED_SHARE * model.max_features_))
 
 
 def rank(values: NDArray[Any]) -> NDArray[np.intp]:

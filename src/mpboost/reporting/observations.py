@@ -11,9 +11,9 @@ from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement, decode_targets
 from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
 from mpboost.reporting.features import rank
-from mpboost.reporting.plain import draw_image, simplify, simplify_all
+from mpboost.reporting.plain import draw_image, simplify_all
 from mpboost.reporting.quality import pick_points
-from mpboost.reporting.table import TrainingTable
+from mpboost.reporting.table import ReportTable
 
 #: Number of bins of difficulties; number of features whose values are listed.
 N_BINS, N_VALUES = 20, 5
@@ -21,13 +21,13 @@ N_BINS, N_VALUES = 20, 5
 
 def summarise_observations(
     model: MinipatchBooster,
-    table: TrainingTable,
+    table: ReportTable,
     names: Sequence[str],
     judgement: Judgement | None,
     shape: tuple[int, int] | None,
     n_observations: int,
 ) -> dict[str, Any]:
-    """Summarise difficulties: the hardest rows, a histogram, and points of a scatter plot."""
+    """Summarise the training rows: the hardest, a histogram of difficulties, and points of a scatter plot."""
     p = model.observation_probabilities_
     ratios = p * np.count_nonzero(p)  # how often a row is drawn, relative to the average row
     suspects = np.empty(0, dtype=np.int64) if judgement is None else list_suspects(model)
@@ -36,14 +36,39 @@ def summarise_observations(
     else:
         hardest = select_hardest(model.observation_difficulty_, p, judgement.rows, n_observations)
     return {
+        "is_judged": judgement is not None,
         "effective": float(1.0 / np.sum(p**2)),
         "is_adaptive": bool(model.adaptive_observations),
         "n_suspects": None if judgement is None else len(suspects),
         "label_noise": _estimate_noise(model, judgement),
         "value_names": [] if shape else [names[j] for j in rank(model.feature_probabilities_)[:N_VALUES]],
         "hardest": _list_rows(model, table, judgement, hardest, suspects, ratios, shape),
-        "histogram": None if judgement is None else _count_difficulties(model, judgement, suspects),
+        "histogram": None if judgement is None else _count_difficulties(judgement, suspects),
         "points": None if judgement is None else _place_points(model, judgement, suspects, ratios, make_namer(table)),
+    }
+
+
+def summarise_new_rows(
+    model: MinipatchBooster,
+    table: ReportTable,
+    names: Sequence[str],
+    judgement: Judgement,
+    shape: tuple[int, int] | None,
+    n_observations: int,
+) -> dict[str, Any]:
+    """Summarise new rows: the hardest, and a histogram of difficulties. They have no p, and no suspect labels."""
+    nothing = np.empty(0, dtype=np.int64)
+    hardest = select_hardest(judgement.difficulty, np.ones(len(judgement.rows)), judgement.rows, n_observations)
+    return {
+        "is_judged": True,
+        "effective": None,
+        "is_adaptive": False,
+        "n_suspects": None,
+        "label_noise": None,
+        "value_names": [] if shape else [names[j] for j in rank(model.feature_probabilities_)[:N_VALUES]],
+        "hardest": _list_rows(model, table, judgement, hardest, nothing, None, shape),
+        "histogram": _count_difficulties(judgement, nothing),
+        "points": None,
     }
 
 
@@ -80,7 +105,7 @@ def list_suspects(model: MinipatchBooster) -> NDArray[np.int64]:
     return rows
 
 
-def make_namer(table: TrainingTable) -> Callable[[int], str]:
+def make_namer(table: ReportTable) -> Callable[[int], str]:
     """Make a function that formats a row: its number and, if it has one, its name."""
 
     def name(row: int) -> str:
@@ -92,16 +117,20 @@ def make_namer(table: TrainingTable) -> Callable[[int], str]:
 
 def _list_rows(
     model: MinipatchBooster,
-    table: TrainingTable,
+    table: ReportTable,
     judgement: Judgement | None,
     rows: NDArray[np.integer],
     suspects: NDArray[np.int64],
-    ratios: NDArray[np.float64],
+    ratios: NDArray[np.float64] | None,
     shape: tuple[int, int] | None,
 ) -> list[dict[str, Any]]:
-    given, suggested = _name_targets(model, model._targets[rows]), [None] * len(rows)
-    if judgement is not None:
-        suggested = _name_targets(model, judgement.predicted[np.searchsorted(judgement.rows, rows)])
+    suggested, difficulties = [None] * len(rows), [None] * len(rows)
+    if judgement is None:
+        given = _name_targets(model, model._targets[rows])
+    else:
+        places = np.searchsorted(judgement.rows, rows)
+        given, suggested = (_name_targets(model, targets[places]) for targets in (judgement.given, judgement.predicted))
+        difficulties = simplify_all(judgement.difficulty[places])
     labels = table.name_rows(rows)
     top = rank(model.feature_probabilities_)[: 0 if shape else N_VALUES]
     columns = [table.read(rows, int(j)) for j in top]
@@ -113,8 +142,8 @@ def _list_rows(
             "label": None if labels is None else labels[k],
             "given": given[k],
             "suggested": suggested[k],
-            "difficulty": None if judgement is None else simplify(model.observation_difficulty_[row]),
-            "ratio": float(ratios[row]),
+            "difficulty": difficulties[k],
+            "ratio": None if ratios is None else float(ratios[row]),
             "is_suspect": bool(is_suspect[k]),
             "values": [column[k] for column in columns],
             "image": None if images is None else images[k],
@@ -127,11 +156,11 @@ def _name_targets(model: MinipatchBooster, targets: NDArray[Any]) -> list[Any]:
     return simplify_all(decode_targets(model, targets))
 
 
-def _count_difficulties(model: MinipatchBooster, judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:
-    counts = {"counts": judgement.rows, "suspects": suspects}
+def _count_difficulties(judgement: Judgement, suspects: NDArray[np.int64]) -> dict[str, Any]:
+    is_suspect = np.isin(judgement.rows, suspects)
     return {
-        name: np.histogram(model.observation_difficulty_[rows], N_BINS, (0.0, 1.0))[0].tolist()
-        for name, rows in counts.items()
+        name: np.histogram(difficulty, N_BINS, (0.0, 1.0))[0].tolist()
+        for name, difficulty in (("counts", judgement.difficulty), ("suspects", judgement.difficulty[is_suspect]))
     }
 
 

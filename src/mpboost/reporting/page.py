@@ -41,17 +41,20 @@ def report(
 ) -> "Report":
     """Make a report on a fitted model: how good it is, what it learned, which rows are hard, and what to do.
 
-    Nothing is trained. All measures of quality are out-of-patch: each row is judged only by learners that were not
-    trained on it. A million rows take a few seconds; scatter plots show a sample that includes the hardest rows.
+    Nothing is trained. On the training table, all measures of quality are out-of-patch: each row is judged only by
+    learners that were not trained on it. On any other table they are about its rows, with the out-of-patch estimate
+    beside them. The page says which. A million rows take a few seconds; scatter plots show a sample that includes the
+    hardest rows.
 
     Parameters
     ----------
     model : estimator of mpboost
         A fitted or loaded model.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        The table that it was trained on. The index of a data frame, if any, gives the names of rows.
+        The table that it was trained on, in the same order, or new rows. The index of a data frame, if any, gives the
+        names of rows.
     y : array-like of shape (n_samples,)
-        The labels, or numbers, that it was trained on.
+        The labels, or numbers, of these rows.
     title : str, default=None
         Title of the report; None for the class of the model.
     image_shape : (int, int), default=None
@@ -59,7 +62,8 @@ def report(
     n_features, n_observations : int, default=20, 25
         How many of the most probable features, and of the hardest rows, to list.
     fit_seconds : float, default=None
-        Duration of the fit, to be shown in the report; models do not record it.
+        Duration of the fit in seconds, to be shown in the report: models do not record it, so that the same fit gives
+        the same file.
 
     Returns
     -------
@@ -77,6 +81,8 @@ def report(
     Report('Tumours', accuracy 0.96)
     >>> [feature["name"] for feature in report.dict()["features"]["ranking"][:2]]
     ['worst area', 'worst concave points']
+    >>> report.dict()["about"]["is_training"]
+    True
     """
     start = time.perf_counter()
     summary = summarise(
@@ -103,6 +109,10 @@ class Report:
     def __repr__(self) -> str:
         score = self._summary["score"]
         known = "no out-of-patch score" if score["oop"] is None else f"{score['name']} {score['oop']:.2f}"
+        if not self._summary["about"]["is_training"]:
+            main = next(each for each in score["measures"] if each["name"] == score["main"])
+            value = "unknown" if main["value"] is None else f"{main['value']:.2f}"
+            known = f"{main['title']} {value} on {self._summary['about']['n_rows']} new rows"
         return f"Report({self._summary['title']!r}, {known})"
 
     def dict(self) -> dict[str, Any]:

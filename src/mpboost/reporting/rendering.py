@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from mpboost.reporting import charts, effect_charts
-from mpboost.reporting.canvas import MISSING, format_number
+from mpboost.reporting.canvas import MINUS, MISSING, format_number
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -42,11 +42,22 @@ def make_environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": format_number, "percent": format_percent}
+    environment.filters |= {"number": format_number, "percent": format_percent, "fixed": format_fixed}
     for name, draw in (vars(charts) | vars(effect_charts)).items():
         if name.startswith("draw_"):
-            environment.globals[name] = lambda *args, draw=draw: Markup(draw(*args))
+            environment.globals[name] = lambda *args, draw=draw, **options: Markup(draw(*args, **options))
     return environment
+
+
+def format_fixed(value: float, digits: int) -> str:
+    """Format a number with so many digits after the point.
+
+    Examples
+    --------
+    >>> format_fixed(0.5, 3), format_fixed(-0.25, 1)
+    ('0.500', '−0.2')
+    """
+    return f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def format_percent(share: float | None, digits: int = 1) -> str:

@@ -1,10 +1,12 @@
-"""Summarise scores: over the iterations, and of the out-of-patch predictions."""
+"""Summarise scores: over the iterations, of the out-of-patch predictions, and of new rows."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.inspection.evaluation import choose_main, compute_scores, judge_difference
 from mpboost.inspection.judgement import Judgement
 from mpboost.inspection.stages import name_score, read_scores
 from mpboost.reporting.plain import simplify, simplify_all
@@ -12,12 +14,25 @@ from mpboost.reporting.plain import simplify, simplify_all
 #: Maximum number of points of a curve.
 N_POINTS = 240
 
+#: What each score means.
+MEANINGS = {
+    "accuracy": "share of the rows that are right",
+    "balanced_accuracy": "mean over the classes of the share of right rows",
+    "log_loss": "smaller is better; sure predictions that are wrong cost most",
+    "roc_auc": "how often a row of a class ranks above one of another; 0.5 is chance",
+    "average_precision": "mean precision over all recalls; chance is the share of the class",
+    "brier_score": "smaller is better; mean squared error of the probabilities",
+    "r2": "share of the variance that is explained; 0 is the mean",
+    "mean_absolute_error": "smaller is better; in units of the target",
+    "root_mean_squared_error": "smaller is better; in units of the target, large errors count more",
+}
+OWN_MEANING = "the score that the model was trained by"
 
-def summarise_scores(model: MinipatchBooster, judgement: Judgement | None) -> dict[str, Any]:
-    """Summarise the scores of a model, and where its training stopped."""
-    metrics: list[dict[str, Any]] = []
-    if judgement is not None:
-        metrics = _rate_classes(model, judgement) if hasattr(model, "classes_") else _rate_numbers(judgement)
+
+def summarise_scores(model: MinipatchBooster, judgement: Judgement | None, oop: Judgement | None) -> dict[str, Any]:
+    """Summarise the scores of a model, and where its training stopped; ``judgement`` is of new rows, if there are any."""
+    scores = compute_scores(model, judgement, oop)
+    main = scores[choose_main(model)]
     return {
         "name": name_score(model),
         "oop": simplify(model.oop_score_),
@@ -26,38 +41,55 @@ def summarise_scores(model: MinipatchBooster, judgement: Judgement | None) -> di
         "validation": simplify(getattr(model, "validation_score_", None)),
         "baseline": simplify(model.constant_score_),
         "is_corrected": bool(model.oop_score_ > model.oop_scores_[model.best_iteration_ - 1]),
-        "metrics": metrics,
-        "n_judged": 0 if judgement is None else len(judgement.rows),
+        "main": main.name,
+        "verdict": judge_difference(main),
+        "measures": [
+            {"name": name} | each.to_dict() | {"meaning": MEANINGS.get(name, OWN_MEANING)}
+            for name, each in scores.items()
+        ],
+        "comparisons": _compare(model, judgement, oop),
+        "n_judged": 0 if oop is None else len(oop.rows),
         "curves": _thin_curves(model),
     }
 
 
-def _rate_classes(model: MinipatchBooster, judgement: Judgement) -> list[dict[str, Any]]:
-    n_classes = len(model.classes_)
-    totals = np.bincount(judgement.given, minlength=n_classes)
-    hits = np.bincount(judgement.given[judgement.is_right], minlength=n_classes)
-    is_there = totals > 0
-    balanced = float(np.mean(hits[is_there] / totals[is_there]))
+def _compare(model: MinipatchBooster, judgement: Judgement | None, oop: Judgement | None) -> list[dict[str, Any]]:
+    """Compute what helps to judge the scores: those of a model that learned nothing, and the usual error."""
+    if hasattr(model, "classes_"):
+        largest = int(np.bincount(model._targets[model.observation_probabilities_ > 0]).argmax())
+        name, meaning = "always the largest class", "accuracy of a model that learned nothing"
+        return [_compare_one(name, meaning, lambda each: np.mean(each.given == largest), judgement, oop)]
     return [
-        _name_metric("balanced accuracy", balanced, "mean over the classes of the share of correct rows"),
-        _name_metric(
-            "always the largest class", totals.max() / totals.sum(), "accuracy of a model that learned nothing"
+        _compare_one(
+            "median absolute error",
+            "half of the rows have a smaller error",
+            lambda each: np.median(np.abs(each.given - each.predicted)),
+            judgement,
+            oop,
+        ),
+        _compare_one(
+            "error of the mean",
+            "root mean squared error of a model that learned nothing",
+            lambda each: np.std(each.given),
+            judgement,
+            oop,
         ),
     ]
 
 
-def _rate_numbers(judgement: Judgement) -> list[dict[str, Any]]:
-    errors = judgement.given - judgement.predicted
-    return [
-        _name_metric("RMSE", np.sqrt(np.mean(errors**2)), "root mean squared error, in units of the target"),
-        _name_metric("mean absolute error", np.abs(errors).mean(), "in units of the target"),
-        _name_metric("median absolute error", np.median(np.abs(errors)), "half of the rows have a smaller error"),
-        _name_metric("RMSE of the mean", np.std(judgement.given), "RMSE of a model that learned nothing"),
-    ]
-
-
-def _name_metric(name: str, value: Any, meaning: str) -> dict[str, Any]:
-    return {"name": name, "value": simplify(value), "meaning": meaning}
+def _compare_one(
+    name: str,
+    meaning: str,
+    compute: Callable[[Judgement], Any],
+    judgement: Judgement | None,
+    oop: Judgement | None,
+) -> dict[str, Any]:
+    return {
+        "title": name,
+        "value": None if judgement is None else simplify(compute(judgement)),
+        "oop_value": None if oop is None else simplify(compute(oop)),
+        "meaning": meaning,
+    }
 
 
 def _thin_curves(model: MinipatchBooster) -> dict[str, Any]:

@@ -3,22 +3,25 @@
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_image_shape, check_model
-from mpboost.inspection.judgement import decode_targets, judge
+from mpboost.inspection.judgement import Judgement, judge, judge_table
 from mpboost.reporting.advice import advise
 from mpboost.reporting.effects import summarise_effects
 from mpboost.reporting.features import summarise_features
-from mpboost.reporting.observations import make_namer, summarise_observations
+from mpboost.reporting.observations import make_namer, summarise_new_rows, summarise_observations
 from mpboost.reporting.plain import simplify, simplify_all
-from mpboost.reporting.quality import summarise_calibration, summarise_confusion, summarise_residuals
+from mpboost.reporting.quality import (
+    summarise_calibration,
+    summarise_confusion,
+    summarise_ranking,
+    summarise_residuals,
+)
 from mpboost.reporting.scores import summarise_scores
 from mpboost.reporting.settings import list_parameters, list_versions, time_prediction
-from mpboost.reporting.table import ColumnFacts, TrainingTable
+from mpboost.reporting.table import ColumnFacts, ReportTable
 
 #: Maximum number of classes to list.
 N_CLASSES = 40
@@ -34,59 +37,52 @@ def summarise(
     n_features: int,
     n_observations: int,
 ) -> dict[str, Any]:
-    """Summarise a model and its training data."""
+    """Summarise a model and a table: its training table, or new data."""
     check_model(model)
-    table = TrainingTable(X)
-    _check_data(model, table, y)
+    table = ReportTable(X)
+    if table.n_features != model.n_features_in_:
+        raise ValueError(
+            f"X has {table.n_features} features, but the model has {model.n_features_in_}: pass the same columns as in "
+            "training."
+        )
     shape = None if image_shape is None else check_image_shape(image_shape, table.n_features)
     names = _name_features(model, shape)
-    facts, judgement = table.collect_facts(), judge(model)
-    is_classifier = hasattr(model, "classes_")
+    given, oop = judge_table(model, X, y), judge(model)
+    facts, is_classifier = table.collect_facts(), hasattr(model, "classes_")
+    new = None if given.is_training else given
+    shown = oop if new is None else new  # what sections on quality are about: out-of-patch predictions, or new rows
+    oop_beside = None if new is None else oop
     summary: dict[str, Any] = {
         "title": title if title is not None else type(model).__name__,
+        "about": {
+            "is_training": given.is_training,
+            "n_rows": table.n_rows,
+            "n_training_rows": len(model.observation_probabilities_),
+        },
         "model": _describe_model(model),
-        "data": _describe_data(model, facts),
-        "score": summarise_scores(model, judgement),
-        "features": summarise_features(model, names, facts, shape, n_features),
+        "data": _describe_data(model, facts, given, table.n_rows),
+        "score": summarise_scores(model, new, oop),
+        "features": summarise_features(model, names, facts, shape, n_features, table.n_rows),
         "effects": summarise_effects(model, X, names),
-        "observations": summarise_observations(model, table, names, judgement, shape, n_observations),
-        "calibration": summarise_calibration(model, judgement) if judgement and is_classifier else None,
-        "confusion": summarise_confusion(model, judgement) if judgement and is_classifier else None,
-        "residuals": summarise_residuals(judgement, make_namer(table)) if judgement and not is_classifier else None,
+        "observations": (
+            summarise_observations(model, table, names, oop, shape, n_observations)
+            if new is None
+            else summarise_new_rows(model, table, names, new, shape, n_observations)
+        ),
+        "calibration": summarise_calibration(model, shown) if shown and is_classifier else None,
+        "oop_calibration": summarise_calibration(model, oop_beside) if oop_beside and is_classifier else None,
+        "ranking": summarise_ranking(model, shown, oop_beside) if shown and is_classifier else None,
+        "confusion": summarise_confusion(model, shown, oop_beside) if shown and is_classifier else None,
+        "residuals": summarise_residuals(shown, make_namer(table)) if shown and not is_classifier else None,
+        "oop_residuals": (
+            summarise_residuals(oop_beside, str)["quantiles"] if oop_beside and not is_classifier else None
+        ),
         "parameters": list_parameters(model),
         "versions": list_versions(),
         "timings": {"prediction": time_prediction(model, X)},
     }
-    summary["warnings"] = advise(model, summary, names, facts, judgement)
+    summary["warnings"] = advise(model, summary, names, facts, oop)
     return summary
-
-
-def _check_data(model: MinipatchBooster, table: TrainingTable, y: Any) -> None:
-    """Raise an error if X and y are not the data that the model was trained on, as far as can be checked."""
-    n_rows = len(model.observation_probabilities_)
-    advice = "pass the X and y that it was trained on"
-    if table.n_features != model.n_features_in_:
-        raise ValueError(f"X has {table.n_features} features, but the model has {model.n_features_in_}: {advice}.")
-    targets = _read_targets(y)
-    for name, count in (("X", table.n_rows), ("y", len(targets))):
-        if count != n_rows:
-            raise ValueError(f"{name} has {count} rows, but the model was trained on {n_rows}: {advice}.")
-    known = decode_targets(model, model._targets)
-    differs = np.asarray(known != targets) & (model.observation_probabilities_ > 0)
-    if differs.any():
-        row = int(np.flatnonzero(np.broadcast_to(differs, n_rows))[0])
-        raise ValueError(
-            f"y is not what the model was trained on: row {row} is {simplify(targets[row])!r}, but was "
-            f"{simplify(known[row])!r} in training; {advice}, in the same order."
-        )
-
-
-def _read_targets(y: Any) -> NDArray[Any]:
-    column = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(column, nw.DataFrame):
-        column = column[:, 0]
-    array = column.to_numpy() if isinstance(column, nw.Series) else np.asarray(y)
-    return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _name_features(model: MinipatchBooster, shape: tuple[int, int] | None) -> list[str]:
@@ -108,12 +104,12 @@ def _describe_model(model: MinipatchBooster) -> dict[str, Any]:
         "n_iterations": model.n_iter_,
         "stop_reason": model.stop_reason_,
         "patch": [model.max_samples_, model.max_features_],
+        "n_rows": int(np.count_nonzero(model.observation_probabilities_)),
     }
 
 
-def _describe_data(model: MinipatchBooster, facts: ColumnFacts) -> dict[str, Any]:
-    is_present = model.observation_probabilities_ > 0
-    n_rows, n_features = len(is_present), model.n_features_in_
+def _describe_data(model: MinipatchBooster, facts: ColumnFacts, given: Judgement, n_rows: int) -> dict[str, Any]:
+    n_features, targets = model.n_features_in_, given.given
     data: dict[str, Any] = {
         "n_rows": n_rows,
         "n_features": n_features,
@@ -121,9 +117,8 @@ def _describe_data(model: MinipatchBooster, facts: ColumnFacts) -> dict[str, Any
         "n_constant": int(np.count_nonzero(facts.is_constant)),
         "missing": float(facts.n_missing.sum() / (n_rows * n_features)),
         "n_with_missing": int(np.count_nonzero(facts.n_missing)),
-        "n_weightless": int(n_rows - np.count_nonzero(is_present)),
+        "n_weightless": n_rows - len(targets),
     }
-    targets = model._targets[is_present]
     if hasattr(model, "classes_"):
         counts = np.bincount(targets, minlength=len(model.classes_))
         largest = np.argsort(-counts, kind="stable")[:N_CLASSES]

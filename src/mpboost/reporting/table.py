@@ -1,4 +1,4 @@
-"""Read the training table for a report: names of rows, facts about columns, values of a few rows."""
+"""Read the table of a report: names of rows, facts about columns, values of a few rows."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -33,8 +33,8 @@ class ColumnFacts:
     is_constant: NDArray[np.bool_]
 
 
-class TrainingTable:
-    """A training table: an array, a data frame or a sparse matrix.
+class ReportTable:
+    """The table of a report: an array, a data frame or a sparse matrix.
 
     Parameters
     ----------
