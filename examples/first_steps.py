@@ -1,10 +1,13 @@
-"""From a CSV with words, gaps and dates to a model, a report and predictions: ``python examples/first_steps.py``.
+"""From a file to a model, an evaluation, a report and predictions: ``python examples/first_steps.py``.
 
-``--page docs/command-line.md`` puts what was typed and said into that page, between its two marks.
+The customers are made up. The houses of Melbourne and the customers of a telephone company are real tables, in the
+folder ``words`` of the folder that ``MPBOOST_DATA`` names; without it they are left out.
+``--page docs/command-line.md`` puts what was typed and said into that page, between the marks of each story.
 """
 
 import argparse
 import csv
+import gzip
 import os
 import shlex
 import subprocess
@@ -17,46 +20,86 @@ import numpy as np
 
 N_CUSTOMERS, N_NEW = 4000, 500
 HEADER = ("customer", "signup", "plan", "region", "age", "visits", "spend", "calls", "currency", "churned")
-COMMANDS = (
-    "mpboost fit customers.csv --target churned",
-    "mpboost report model.mpb customers.csv",
-    "mpboost predict model.mpb new.csv -o predictions.csv --columns customer",
-)
-MARKS = "<!-- transcript -->", "<!-- end of the transcript -->"
+
+DATA = Path(os.environ.get("MPBOOST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "words"
+
+#: What is typed in each story.
+STORIES = {
+    "customers": (
+        "head -n 4 customers.csv",
+        "mpboost fit customers.csv --target churned",
+        "mpboost report model.mpb customers.csv",
+        "mpboost predict model.mpb new.csv -o predictions.csv --columns customer",
+        "head -n 4 predictions.csv",
+    ),
+    "houses": (
+        "head -n 2 houses.csv",
+        "mpboost fit houses.csv --target Price",
+        "mpboost evaluate model.mpb new-houses.csv",
+        "mpboost report model.mpb new-houses.csv",
+        "mpboost predict model.mpb new-houses.csv",
+    ),
+    "churn": (
+        "mpboost fit churn.csv --target Churn",
+        "mpboost evaluate model.mpb new-churn.csv",
+        "mpboost report model.mpb new-churn.csv",
+        "mpboost predict model.mpb new-churn.csv",
+    ),
+}
+REAL_TABLES = {"houses": "melbourne_houses.csv.gz", "churn": "telco_churn.csv.gz"}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, help="where to work; a folder that is removed again if not given")
-    parser.add_argument("--page", type=Path, help="page to put the transcript into")
+    parser.add_argument("--page", type=Path, help="page to put the transcripts into")
+    parser.add_argument("--only", choices=STORIES, help="one of the stories")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = arguments.folder or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        transcript = take_steps(folder).replace(str(folder.resolve()), "/home/you")
-    if arguments.page:
-        before, rest = arguments.page.read_text(encoding="utf-8").split(MARKS[0])
-        text = f"{before}{MARKS[0]}\n```console\n{transcript}```\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
-        arguments.page.write_text(text, encoding="utf-8")
+    for story in [arguments.only] if arguments.only else STORIES:
+        if story in REAL_TABLES and not (DATA / REAL_TABLES[story]).exists():
+            print(f"{story}: left out, since {DATA / REAL_TABLES[story]} is not there")
+            continue
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = (arguments.folder or Path(temporary)) / story
+            folder.mkdir(parents=True, exist_ok=True)
+            transcript = tell(story, folder).replace(str(folder.resolve()), "/home/you")
+        if arguments.page:
+            marks = f"<!-- transcript: {story} -->\n", f"<!-- end of {story} -->\n"
+            before, rest = arguments.page.read_text(encoding="utf-8").split(marks[0])
+            text = f"{before}{marks[0]}```console\n{transcript}```\n{marks[1]}{rest.split(marks[1])[1]}"
+            arguments.page.write_text(text, encoding="utf-8")
 
 
-def take_steps(folder):
+def tell(story, folder):
     """Write the tables, run the commands, print and return what a user would see."""
-    rng = np.random.default_rng(0)
-    write_customers(folder / "customers.csv", N_CUSTOMERS, rng, HEADER)
-    write_customers(folder / "new.csv", N_NEW, rng, HEADER[:-1])
-    transcript = ["$ head -n 4 customers.csv\n", *(folder / "customers.csv").read_text().splitlines(keepends=True)[:4]]
-    for command in COMMANDS:
+    if story in REAL_TABLES:
+        split_table(DATA / REAL_TABLES[story], folder / f"{story}.csv", folder / f"new-{story}.csv")
+    else:
+        rng = np.random.default_rng(0)
+        write_customers(folder / "customers.csv", N_CUSTOMERS, rng, HEADER)
+        write_customers(folder / "new.csv", N_NEW, rng, HEADER[:-1])
+    transcript = []
+    for command in STORIES[story]:
+        if command.startswith("head"):
+            _, _, n_lines, name = command.split()
+            lines = (folder / name).read_text(encoding="utf-8").splitlines(keepends=True)[: int(n_lines)]
+            transcript.append(f"$ {command}\n{''.join(lines)}\n")
+            continue
         start = os.times()
         said = run_command(command, folder)
         end = os.times()
         real, user = end.elapsed - start.elapsed, end.children_user - start.children_user
-        transcript.append(f"\n$ time {command}\n{said}\nreal  {real:.1f} s\nuser  {user:.1f} s\n")
-    lines = (folder / "predictions.csv").read_text().splitlines(keepends=True)[:4]
-    transcript += ["\n$ head -n 4 predictions.csv\n", *lines]
-    text = "\n".join(line.rstrip() for line in "".join(transcript).splitlines()) + "\n"
+        transcript.append(f"$ time {command}\n{said}\nreal  {real:.1f} s\nuser  {user:.1f} s\n\n")
+    text = "\n".join(line.rstrip() for line in "".join(transcript).rstrip().splitlines()) + "\n"
     print(text)
     return text
+
+
+def split_table(path, training, new):
+    """Write four of five rows of a table to train on, and the others to judge the model by."""
+    header, *rows = gzip.decompress(path.read_bytes()).decode().splitlines(keepends=True)
+    training.write_text(header + "".join(row for i, row in enumerate(rows) if i % 5), encoding="utf-8")
+    new.write_text(header + "".join(rows[::5]), encoding="utf-8")
 
 
 def run_command(command, folder):

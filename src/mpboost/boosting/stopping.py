@@ -34,7 +34,8 @@ class Watched:
 
     def format(self, quality: float) -> str:
         """Make a text of a number that the run recorded."""
-        return f"{-self.unit * quality if self.is_loss else quality:.4f}"
+        number = -self.unit * quality if self.is_loss else quality
+        return f"{number:.4f}" if abs(number) < 1e4 else f"{number:.5g}"
 
 
 class StoppingRule(Protocol):
