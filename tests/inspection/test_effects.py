@@ -169,9 +169,8 @@ def test_effects_of_categories_are_partial_dependence(estimator):
 def test_effects_of_many_categories_are_those_of_the_most_frequent():
     X, y = make_frame()
     effect = compute_effects(fit(MPBoostClassifier, X, y), X, "town")[0]
-    assert effect.values == tuple(
-        X["town"].value_counts(sort=False).sort_values(ascending=False, kind="stable").index[:MAX_CATEGORIES]
-    )
+    counts = X["town"].value_counts(sort=False).sort_values(ascending=False, kind="stable")
+    assert effect.values == tuple(counts.index[:MAX_CATEGORIES])
     assert effect.shares.sum() < 1
 
 
@@ -181,6 +180,13 @@ def test_effects_know_categories_that_were_too_rare():
     assert len(effect.values) == 5
     assert effect.values[0] == "(other)"
     assert effect.shares.sum() == pytest.approx(1)
+
+
+def test_effects_of_categories_that_are_all_missing_are_flat():
+    X, y = make_frame()
+    X["colour"] = pd.Categorical([None] * len(X), categories=["red"])
+    effect = compute_effects(fit(MPBoostClassifier, X, y), X, "colour")[0]
+    assert (effect.kind, effect.values, effect.curves[0].direction) == ("category", (None,), "flat")
 
 
 def test_effects_count_all_rows_at_their_points():

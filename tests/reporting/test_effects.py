@@ -53,10 +53,9 @@ def test_page_shows_a_chart_and_a_sentence_for_each_feature(reports, task):
 
 def test_range_holds_all_that_is_drawn(reports):
     effects = reports["numbers"].dict()["effects"]
-    drawn = [
-        value for each in effects["features"] for curve in each["curves"] for value in curve["low"] + curve["high"]
-    ]
-    assert effects["range"] == pytest.approx([min(drawn), max(drawn)], rel=1e-4)
+    curves = [curve for each in effects["features"] for curve in each["curves"]]
+    bounds = min(min(curve["low"]) for curve in curves), max(max(curve["high"]) for curve in curves)
+    assert effects["range"] == pytest.approx(bounds, rel=1e-4)
 
 
 def test_categories_are_the_ten_most_frequent_and_missing_ones(frame):
@@ -109,7 +108,7 @@ def make_effect(direction, means, values=(1, 2, 3), kind="number", label="yes"):
         ),
         (
             make_effect("falls then rises", [12.5, -3.25, 4], label=None),
-            "The prediction falls from 12.5 to −3.25 at 2, then rises to 4.",
+            "The prediction falls from 12.5 to \N{MINUS SIGN}3.25 at 2, then rises to 4.",
         ),
         (make_effect("mixed", [0.2, 0.8, 0.4]), "The probability of yes goes up and down between 0.20 and 0.80."),
         (make_effect("flat", [0.5, 0.51, 0.5]), "On average it hardly changes the probability of yes: 0.50 to 0.51."),
@@ -119,7 +118,7 @@ def make_effect(direction, means, values=(1, 2, 3), kind="number", label="yes"):
         ),
         (make_effect("flat", [0.2], (None,)), "All values are missing."),
     ],
-    ids=["rises", "falls", "peak", "trough", "mixed", "flat", "categories", "missing"],
+    ids=["rises", "falls", "peak", "valley", "mixed", "flat", "categories", "missing"],
 )
 def test_sentence_tells_the_direction(given, sentence):
     assert describe(*given) == sentence

@@ -57,8 +57,20 @@ class EffectCurve:
         How much rows differ: 80 % of them move between ``low`` and ``high``, if all of them had the same mean over the
         points. A wide band tells that the effect depends on other features.
     direction : str
-        "rises", "falls", "rises then falls", "falls then rises", "mixed", "flat", or for categories "differs" or "flat".
+        "rises", "falls", "rises then falls", "falls then rises", "mixed" or "flat"; for categories "differs" or "flat".
         The rule is in the notes of ``compute_effects``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import mpboost
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    >>> model = mpboost.MPGradientBoostingRegressor(n_estimators=50, random_state=0).fit(X, y)
+    >>> curve = mpboost.compute_effects(model, X, "bmi")[0].curves[0]
+    >>> curve.quantity, curve.direction
+    ('prediction', 'rises')
+    >>> bool(curve.means[0] < curve.means[-1])
+    True
     """
 
     label: Any
@@ -89,6 +101,16 @@ class FeatureEffect:
     curves : tuple of EffectCurve
         One curve for numbers and for two classes (of ``classes_[1]``), one for each of the most frequent classes
         otherwise.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import mpboost
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = mpboost.MPBoostClassifier(n_estimators=50, random_state=0).fit(X, y)
+    >>> effect = mpboost.compute_effects(model, X, "petal length (cm)")[0]
+    >>> effect.kind, effect.values[0], [curve.label for curve in effect.curves]
+    ('number', 1.0, [0, 1, 2])
     """
 
     feature: int
@@ -179,7 +201,7 @@ def compute_effects(
             _make_curve(target, predictions, points, scale)
             for target, predictions, scale in zip(targets, np.stack(found, axis=1), scales, strict=True)
         ]
-        kind: Kind = "category" if points.categories else "number"
+        kind: Kind = "number" if points.categories is None else "category"
         effects.append(FeatureEffect(feature, _name(model, feature), kind, points.values, points.shares, tuple(curves)))
     return effects
 
@@ -197,18 +219,18 @@ class _Target:
 class _Points:
     """The points of a feature: as numbers for the ensemble, NaN if missing, and how many rows are at each.
 
-    Categories have codes for numbers; ``categories`` maps these to values, and is empty for a numeric feature.
+    Categories have codes for numbers; ``categories`` maps these to values, and is None for a numeric feature.
     """
 
     numbers: NDArray[Any]
     counts: NDArray[Any]
     n_rows: int
-    categories: Sequence[Any] = ()
+    categories: Sequence[Any] | None
 
     @property
     def values(self) -> tuple[Any, ...]:
         return tuple(
-            None if number != number else self.categories[int(number)] if self.categories else number
+            None if number != number else number if self.categories is None else self.categories[int(number)]
             for number in self.numbers.tolist()
         )
 
@@ -226,7 +248,7 @@ def _choose_features(model: MinipatchBooster, features: Any, n_features: int) ->
     if features is None:
         ranked = np.lexsort((-model.feature_importances_, -model.feature_probabilities_))
         return [int(feature) for feature in ranked[:n_features]]
-    listed = [features] if isinstance(features, str | Integral) else list(features)
+    listed = [features] if isinstance(features, str | int | np.integer) else list(features)
     if not listed:
         raise ValueError("features is empty: list names or columns of features, or pass None for the likeliest ones.")
     return [_look_up(model, feature) for feature in listed]
@@ -234,7 +256,7 @@ def _choose_features(model: MinipatchBooster, features: Any, n_features: int) ->
 
 def _look_up(model: MinipatchBooster, feature: Any) -> int:
     """Look up the column of a feature, given by its name or column."""
-    if isinstance(feature, Integral) and not isinstance(feature, bool):
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
         if not 0 <= feature < model.n_features_in_:
             raise ValueError(f"Columns in features must be from 0 to {model.n_features_in_ - 1}, not {feature}.")
         return int(feature)
@@ -282,7 +304,7 @@ def _choose_points(model: MinipatchBooster, feature: int, sample: Table, substit
     column = sample.to_array(features=np.array([feature]))[:, 0]
     is_missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
     present, n_missing = column[~is_missing], np.count_nonzero(is_missing)
-    categories: Sequence[Any] = ()
+    categories: Sequence[Any] | None = None
     if getattr(model, "is_categorical_", None) is not None and model.is_categorical_[feature]:
         categories = [*model.categories_[feature], *[OTHER] * bool(model.has_other_category_[feature])]
         numbers, counts = _choose_categories(present, len(categories))
@@ -317,10 +339,10 @@ def _make_curve(target: _Target, predictions: Floats, points: _Points, scale: fl
     low, high = np.quantile(level, SPREAD, axis=1)
     if target.label is not None:  # rows that are certain leave no room
         low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
-    if points.categories:
-        direction: Direction = "flat" if np.ptp(means) <= FLAT_SHARE * scale else "differs"
-    else:
+    if points.categories is None:
         direction = find_direction(means[points.numbers == points.numbers], scale)
+    else:
+        direction = "flat" if np.ptp(means) <= FLAT_SHARE * scale else "differs"
     return EffectCurve(target.label, target.quantity, means, low, high, direction)
 
 
@@ -348,14 +370,14 @@ def find_direction(means: Floats, scale: float) -> Direction:
         """Check that no point is much below an earlier one."""
         return bool((np.maximum.accumulate(part) - part).max() <= WIGGLE_SHARE * width)
 
-    peak, trough = np.argmax(means), np.argmin(means)
+    peak, valley = np.argmax(means), np.argmin(means)
     if rises(means):
         return "rises"
     if rises(-means):
         return "falls"
     if rises(means[: peak + 1]) and rises(-means[peak:]):
         return "rises then falls"
-    if rises(-means[: trough + 1]) and rises(means[trough:]):
+    if rises(-means[: valley + 1]) and rises(means[valley:]):
         return "falls then rises"
     return "mixed"
 

@@ -22,7 +22,7 @@ class Substitution(Protocol):
     """Rows of a table in which the values of one feature are substituted."""
 
     def group(self, feature: int, values: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Number the groups of values that the ensemble cannot tell apart, in the order of the values."""
+        """Assign a number to each value: the same to values that the ensemble cannot tell apart, in their order."""
 
     def substitute(self, feature: int, values: NDArray[Any]) -> Iterator[NDArray[Any]]:
         """Yield the totals of all rows with the feature at the first value in every row, then at the second, ..."""
@@ -64,7 +64,7 @@ class TreeSubstitution:
         self._trees = [self._forest.tree(index) for index in range(len(self._forest))]
 
     def group(self, feature: int, values: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Number the bins of the values."""
+        """Return the bins of the values."""
         return np.searchsorted(self._edges[feature], values)
 
     def substitute(self, feature: int, values: NDArray[Any]) -> Iterator[NDArray[Any]]:
@@ -119,7 +119,7 @@ class EstimatorSubstitution:
         self._known = [model.apply(table, outputs) for model in ensemble.models]
 
     def group(self, feature: int, values: NDArray[Any]) -> NDArray[np.integer[Any]]:
-        """Number the distinct values: estimators may tell all of them apart."""
+        """Return the ranks of the values: estimators may tell all of them apart."""
         return np.unique(values, return_inverse=True)[1]
 
     def substitute(self, feature: int, values: NDArray[Any]) -> Iterator[NDArray[Any]]:

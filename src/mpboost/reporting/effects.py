@@ -87,7 +87,7 @@ def describe(effect: FeatureEffect, curve: EffectCurve) -> str:
     'Higher values raise the probability of yes from 0.21 to 0.50. Missing values: 0.83.'
     """
     is_known = np.array([value is not None for value in effect.values])
-    quantity, means = f"the {simplify(curve.quantity)}", curve.means[is_known]
+    quantity, means = str(simplify(curve.quantity)), curve.means[is_known]
     if not len(means):
         return "All values are missing."
     write = _write_number if curve.label is None else _write_probability
@@ -97,25 +97,21 @@ def describe(effect: FeatureEffect, curve: EffectCurve) -> str:
     lowest, highest = (values[k] for k in (int(np.argmin(means)), int(np.argmax(means))))
     match curve.direction:
         case "rises":
-            sentence = f"Higher values raise {quantity} from {first} to {last}."
+            sentence = f"Higher values raise the {quantity} from {first} to {last}."
         case "falls":
-            sentence = f"Higher values lower {quantity} from {first} to {last}."
+            sentence = f"Higher values lower the {quantity} from {first} to {last}."
         case "rises then falls":
-            sentence = (
-                f"{_capitalise(quantity)} rises from {first} to {most} at {_name(highest)}, then falls to {last}."
-            )
+            sentence = f"The {quantity} rises from {first} to {most} at {_name(highest)}, then falls to {last}."
         case "falls then rises":
-            sentence = (
-                f"{_capitalise(quantity)} falls from {first} to {least} at {_name(lowest)}, then rises to {last}."
-            )
+            sentence = f"The {quantity} falls from {first} to {least} at {_name(lowest)}, then rises to {last}."
         case "mixed":
-            sentence = f"{_capitalise(quantity)} goes up and down between {least} and {most}."
+            sentence = f"The {quantity} goes up and down between {least} and {most}."
         case "differs":
             ends = f"lowest for {_name(lowest)} ({least}) and highest for {_name(highest)} ({most})"
             among = f", of the {len(values)} most frequent categories" if len(values) == N_CATEGORIES else ""
-            sentence = f"{_capitalise(quantity)} is {ends}{among}."
+            sentence = f"The {quantity} is {ends}{among}."
         case "flat":
-            return f"On average it hardly changes {quantity}: {least} to {most}."
+            return f"On average it hardly changes the {quantity}: {least} to {most}."
     return sentence + missing
 
 
@@ -131,7 +127,3 @@ def _name(value: Any) -> str:
     """Name a number or a category, shortened."""
     text = format_number(simplify(value))
     return text if len(text) <= MAX_NAME else text[: MAX_NAME - 1] + "…"
-
-
-def _capitalise(text: str) -> str:
-    return text[0].upper() + text[1:]
