@@ -144,5 +144,5 @@ def suggest_next(columns: Sequence[str], target: str | None, model: Path, table:
     """Suggest commands that make sense after the predictions: lines to close with."""
     hints = []
     if target in columns:
-        hints.append(f"{table} has the target {target}, too. Score the predictions:  mpboost evaluate {model} {table}")
+        hints.append(f"Next:  mpboost evaluate {model} {table}  (the table has the target {target}, too)")
     return hints

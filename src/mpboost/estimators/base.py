@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mpboost import _native
 from mpboost._arrays import Floats
 from mpboost._compat import CallbackSupportMixin, fit_context
-from mpboost.boosting.callbacks import Callback, TimeLimit
+from mpboost.boosting.callbacks import Callback, TimeLimit, check_callbacks
 from mpboost.boosting.ensembles import Ensemble
 from mpboost.boosting.history import History
 from mpboost.boosting.interrupts import Interrupts, warn_if_interrupted
@@ -179,10 +179,8 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         yield from self._ensemble.staged_total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
 
     def _make_callbacks(self) -> list[Callback]:
-        for callback in self.callbacks or ():
-            if not isinstance(callback, Callback):
-                raise TypeError(f"callbacks must be instances of mpboost.Callback, not {callback!r}.")
         callbacks = list(self.callbacks or ())
+        check_callbacks(callbacks)
         if self.time_limit is not None:
             callbacks.append(TimeLimit(self.time_limit))
         if self.verbose:
