@@ -41,7 +41,7 @@ def main():
     write_table(folder / "new-digits.csv", X_test, y_test)
 
     table, model = folder / "digits.csv", folder / "digits.mpb"
-    show(f"mpboost fit {table} --target digit --keep-all --set random_state=1 -o {model} --force")
+    show(f"mpboost fit {table} --target digit --preset votes --keep-all --set random_state=1 -o {model} --force")
     show(f"mpboost predict {model} {folder}/new-digits.csv --columns digit -o {folder}/predictions.csv --force")
     with (folder / "predictions.csv").open() as file:
         is_right = [row["digit"] == row["prediction"] for row in csv.DictReader(file)]

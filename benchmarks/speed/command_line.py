@@ -1,15 +1,13 @@
-"""Measure what users of the command line wait for, and how fast tables are read: ``python -m benchmarks.speed.command_line``.
+"""Measure what users of the command line wait for, and how fast tables are read.
 
-``--other PATH`` measures the command ``mpboost`` of another environment in turns with this one.
+``python -m benchmarks.speed.command_line``; ``--other PATH`` measures the command ``mpboost`` of another environment in turns with this one.
 """
 
-import csv
 import importlib
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -18,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from benchmarks.common.command import make_parser, parse
-from benchmarks.common.measure import take_turns
-from benchmarks.common.output import print_heading, print_machine, show_table
+from benchmarks.common.command import make_parser, parse, print_machine
+from benchmarks.common.measure import take_turns, time_call
+from benchmarks.common.output import print_heading
+from benchmarks.common.results import show_table
 from mpboost import read_table
 
 Times = dict[str, list[float]]
@@ -72,9 +71,9 @@ def compare_commands(commands: dict[str, Path], place: Path, n_turns: int, folde
         "--help": "--help",
         "fit --help": "fit --help",
         "info": "info {name}-gradient.mpb",
-        "predict, a fifth of the rows, gradient boosting": "predict {name}-gradient.mpb predict.csv -o {name}.csv -f -q",
-        "predict, a fifth of the rows, MP-Boost": "predict {name}-votes.mpb predict.csv -o {name}.csv -f -q",
-        "fit of all rows, gradient boosting": "fit large.csv -t y -o {name}.mpb -f -q --preset gradient",
+        "predict a fifth of the rows, gradient": "predict {name}-gradient.mpb predict.csv -o {name}.csv -f -q",
+        "predict a fifth of the rows, votes": "predict {name}-votes.mpb predict.csv -o {name}.csv -f -q",
+        "fit of all rows, gradient": "fit large.csv -t y -o {name}.mpb -f -q --preset gradient",
     }
     lines = []
     for title, words in tasks.items():
@@ -98,21 +97,14 @@ def compare_readers(path: Path, n_turns: int, folder: Path) -> None:
     pandas, polars = importlib.import_module("pandas"), importlib.import_module("polars")
     calls["polars, types of all rows"] = lambda: polars.read_csv(path, infer_schema_length=None)
     calls["pandas"] = lambda: pandas.read_csv(path)
-    spent: Times = take_turns({name: partial(time_call, call) for name, call in calls.items()}, n_turns)
+    spent: Times = take_turns({name: partial(time_call, call, 1) for name, call in calls.items()}, n_turns)
     lines = [[name, f"{statistics.median(seconds):.2f}"] for name, seconds in spent.items()]
     show_table(folder / "reading.csv", ["reader", "s"], lines)
 
 
 def time_command(command: list[str], place: Path) -> float:
     """Run a command and measure its seconds."""
-    return time_call(lambda: subprocess.run(command, cwd=place, check=True, capture_output=True))
-
-
-def time_call(call: Callable[[], object]) -> float:
-    """Measure the seconds of a call."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    return time_call(lambda: subprocess.run(command, cwd=place, check=True, capture_output=True), 1)
 
 
 if __name__ == "__main__":

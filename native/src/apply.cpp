@@ -42,18 +42,12 @@ void apply_leaf_numbers(TreeView tree, const BinnedColumns& columns, std::uint16
 }
 
 void apply_votes(TreeView tree, const BinnedColumns& columns, std::int8_t* votes, Threads& threads) {
-  for_blocks<BoundTree>(tree, columns, threads, [&](BoundTree& bound, std::int64_t block) {
-    bound.sweep(block);
-    for (int word = 0; word < mask_words; ++word) {
-      const std::int64_t row = block * block_rows + 64 * word;
-      if (row + 64 <= columns.n_rows()) {
-        write_votes(bound.positive_rows(word), votes + row);
-      } else if (row < columns.n_rows()) {
-        std::int8_t last[64];
-        write_votes(bound.positive_rows(word), last);
-        std::copy_n(last, columns.n_rows() - row, votes + row);
-      }
-    }
+  for_blocks<VoteFinder>(tree, columns, threads, [&](VoteFinder& finder, std::int64_t block) {
+    const std::int64_t first = block * block_rows, n = columns.n_rows() - first;
+    if (n >= block_rows) return finder.find(block, votes + first);
+    std::int8_t last[block_rows];
+    finder.find(block, last);
+    std::copy_n(last, n, votes + first);
   });
 }
 

@@ -69,12 +69,15 @@ Forest Forest::first(std::int64_t n_trees) const {
 template <class Bound, class Take>
 void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads,
                        Take take) const {
-  constexpr std::int64_t grain =
-      2048 / block_rows;  // blocks that all trees are applied to in turn: codes stay in the cache
+  // All trees are applied in turn to so many blocks, whose codes stay in the cache. More blocks bind trees less often:
+  // with 20 columns and trees of 1800 leaves they save a fifth of the time.
+  constexpr std::int64_t grain = 2048 / block_rows, max_step = 8 * grain, cached_codes = 1 << 18;
+  const std::int64_t step =
+      std::clamp(cached_codes / (block_rows * std::max<std::int64_t>(1, columns.n_columns())), grain, max_step);
   threads.for_ranges(columns.n_blocks(), grain, [&](std::int64_t first_block, std::int64_t last_block) {
     Bound bound;
-    for (std::int64_t start = first_block; start < last_block; start += grain) {
-      const std::int64_t stop = std::min(last_block, start + grain);
+    for (std::int64_t start = first_block; start < last_block; start += step) {
+      const std::int64_t stop = std::min(last_block, start + step);
       for (std::int64_t t = begin; t < end; ++t) {
         const TreeView view = tree(t);
         bound.bind(view, columns);
@@ -87,12 +90,12 @@ void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::in
 
 void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
                        Threads& threads) const {
-  for_trees<BoundTree>(columns, begin, end, threads, [=](BoundTree& bound, TreeView, std::int64_t row, std::int64_t n) {
-    bound.sweep(row / block_rows);
+  const auto add = [=](VoteFinder& finder, TreeView, std::int64_t row, std::int64_t n) {
     std::int8_t votes[block_rows];
-    for (int word = 0; word < mask_words; ++word) write_votes(bound.positive_rows(word), votes + 64 * word);
+    finder.find(row / block_rows, votes);
     for (std::int64_t i = 0; i < n; ++i) totals[row + i] += votes[i];
-  });
+  };
+  for_trees<VoteFinder>(columns, begin, end, threads, add);
 }
 
 void Forest::add_class_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int64_t n_classes,

@@ -101,6 +101,22 @@ class WalkedTree {
   std::vector<const std::uint8_t*> sets_;  // of each node, null where it has none; empty where none has one
 };
 
+// Finds the votes of the rows of a block, +1 or -1, by masks or, in large trees, row by row.
+class VoteFinder {
+ public:
+  void bind(TreeView tree, const BinnedColumns& columns);
+  void find(std::int64_t block, std::int8_t* votes);
+
+ private:
+  bool is_walked_faster(TreeView tree);
+
+  bool walks_ = false;
+  BoundTree swept_;
+  WalkedTree walked_;
+  std::vector<std::int8_t> votes_;    // of the leaves, if it walks
+  std::vector<std::int32_t> depths_;  // of the splits
+};
+
 // Finds the leaves of the rows of a block in the way that is faster, as numbers of 32 or, where they suffice, 16 bits.
 class LeafFinder {
  public:

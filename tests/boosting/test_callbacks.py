@@ -268,3 +268,71 @@ def test_recorder_goes_on_at_a_warm_start(cancer):
     model = make_model([recorder], n_estimators=5, warm_start=True).fit(*cancer)
     model.set_params(n_estimators=10).fit(*cancer)
     assert list(recorder.probabilities_) == [0, 5, 7, 10]
+
+
+# Refusals
+
+
+class Recorder(Callback):
+    """Has methods of its own, whose names are like no hook."""
+
+    def on_iteration_end(self, run):
+        self.write(run.iteration)
+
+    def write(self, iteration):
+        self.last = iteration
+
+    def on_page_end(self):
+        """Is not called."""
+
+    def _after_iteration(self):
+        """Is not called either."""
+
+
+def test_callbacks_may_have_methods_of_their_own(cancer):
+    recorder = Recorder()
+    make_model([recorder], n_estimators=3).fit(*cancer)
+    assert recorder.last == 3
+
+
+def watch(run):
+    """Could be meant as a callback, but is a function."""
+
+
+@pytest.mark.parametrize(
+    ("callback", "words"),
+    [
+        (watch, "contains a function, watch, .* derive a class .* on_fit_begin, on_iteration_end, on_fit_end"),
+        (lambda run: None, "contains a function, <lambda>"),
+        (print, "contains a function, print"),
+        (Recorder, r"contains the class Recorder: pass an object, Recorder\(\)"),
+        (object(), "must be instances of mpboost.Callback, not <object .* on_iteration_end"),
+        (None, "must be instances of mpboost.Callback, not None"),
+    ],
+    ids=["function", "lambda", "builtin", "class", "object", "none"],
+)
+def test_callback_that_is_none_is_refused(cancer, callback, words):
+    with pytest.raises(TypeError, match=words):
+        make_model([callback]).fit(*cancer)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("on_iteration_ends", "on_iteration_end"),
+        ("on_iteration", "on_iteration_end"),
+        ("On_Iteration_End", "on_iteration_end"),
+        ("after_iterations", "on_iteration_end"),
+        ("after_iteration", "on_iteration_end"),
+        ("on_fit_beginn", "on_fit_begin"),
+        ("on_fit_start", "on_fit_begin"),
+        ("before_training", "on_fit_begin"),
+        ("on_fit_ends", "on_fit_end"),
+        ("on_train_end", "on_fit_end"),
+    ],
+)
+def test_callback_with_a_misspelt_method_is_refused(cancer, name, meant):
+    parent = type("Parent", (Callback,), {name: lambda self, run: None})
+    for cls in (parent, type("Child", (parent,), {})):
+        with pytest.raises(TypeError, match=f"{cls.__name__} has a method '{name}', .* did you mean '{meant}'"):
+            make_model([cls()]).fit(*cancer)

@@ -117,3 +117,11 @@ def test_history_outlives_pickle_and_files(most, monkeypatch, tmp_path):
 def test_history_is_not_in_older_files():
     old = Path(__file__).parents[1] / "model_files" / "golden" / "format-1-numbers.mpb"
     assert not hasattr(load_model(old), "history_")
+
+
+@pytest.mark.parametrize("has_path", [True, False])
+def test_history_shows_shortly_what_it_has(has_path):
+    path = np.zeros((3, 5), dtype=np.float32) if has_path else None
+    history = History(np.array([1, 10, 736]), np.ones(3), np.ones(3), path)
+    words = "History(3 of 736 iterations: effective_observations, effective_features"
+    assert repr(history) == words + (", feature_probabilities of 5 features)" if has_path else ")")

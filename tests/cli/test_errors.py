@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from mpboost.cli.tables import write_table
+from mpboost.cli.writing import write_table
 from tests.support.customers import make_customers, write_text
 
 

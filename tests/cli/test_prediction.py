@@ -1,6 +1,7 @@
 """The command predict: the same from all kinds of files, and into all kinds of files."""
 
 import io
+import itertools
 import json
 
 import numpy as np
@@ -10,6 +11,10 @@ import pyarrow.ipc
 import pytest
 
 from mpboost import MPBoostClassifier, load_model, read_table, save_model
+from mpboost.cli import prediction
+from mpboost.estimators import base
+from mpboost.estimators.predictions import ClassPredictions
+from mpboost.estimators.threads import make_threads
 from tests.support.customers import WRITERS, make_customers
 
 
@@ -123,3 +128,54 @@ def test_predict_reads_arrow_streams(run, trained, folder):
     run("predict", "model.mpb", "stream.arrow", "-o", "out.csv")
     run("predict", "model.mpb", "customers.csv", "-o", "other.csv")
     assert (folder / "out.csv").read_text() == (folder / "other.csv").read_text()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.parquet", "out.arrow", "out.feather"])
+def test_predict_writes_the_same_in_batches(monkeypatch, run, trained, folder, name):
+    command = ("predict", "model.mpb", "customers.csv", "--columns", "customer,age,signup", "--force", "-o")
+    run(*command, name)
+    expected = read_table(folder / name, frame="pyarrow")
+    monkeypatch.setattr(prediction, "BATCH_ROWS", 37)
+    facts = json.loads(run(*command, name, "--json").stdout)
+    assert read_table(folder / name, frame="pyarrow").equals(expected)
+    assert facts["rows"] == sum(facts["counts"].values()) == 200
+
+
+def test_predict_that_fails_half_way_leaves_no_file(monkeypatch, run, trained, folder):
+    def fail_at_the_second(model, X, n_rows):
+        yield from itertools.islice(predict_in_batches(model, X, n_rows), 1)
+        raise MemoryError("no memory")
+
+    predict_in_batches = ClassPredictions._predict_in_batches
+    monkeypatch.setattr(ClassPredictions, "_predict_in_batches", fail_at_the_second)
+    monkeypatch.setattr(prediction, "BATCH_ROWS", 37)
+    before = sorted(folder.iterdir())
+    assert "no memory" in run("predict", "model.mpb", "customers.csv", code=1).stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_predict_uses_all_processors(monkeypatch, run, trained):
+    asked = []
+    monkeypatch.setattr(base, "make_threads", lambda n_jobs: asked.append(n_jobs) or make_threads(n_jobs))
+    run("predict", "model.mpb", "customers.csv")
+    assert asked == [-1]
+
+
+@pytest.mark.parametrize(("arguments", "is_shown"), [((), True), (("--quiet",), False)], ids=["usual", "quiet"])
+def test_predict_shows_a_bar_on_a_terminal(monkeypatch, run, trained, arguments, is_shown):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    result = run("predict", "model.mpb", "customers.csv", *arguments)
+    assert ("Predicting" in result.stderr) == is_shown
+
+
+def test_predict_writes_no_bar_to_a_log(run, trained):
+    assert run("predict", "model.mpb", "customers.csv").stderr == ""
+
+
+@pytest.mark.parametrize("has_target", [True, False], ids=["with target", "without"])
+def test_predict_offers_the_score_where_the_table_has_the_target(run, trained, folder, has_target):
+    table = make_customers() if has_target else make_customers().drop_columns(["churned"])
+    WRITERS["customers.csv"](table, folder / "new.csv")
+    words = run("predict", "model.mpb", "new.csv").stdout
+    assert ("The table has the target churned: accuracy " in words) == has_target

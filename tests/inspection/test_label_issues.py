@@ -1,6 +1,8 @@
 """How hard rows are for learners that never saw them, and the wrong labels that are found by it."""
 
+import copy
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -23,7 +25,7 @@ from mpboost import (
     load_model,
     save_model,
 )
-from mpboost.inspection.label_issues import _estimate_noise
+from mpboost.inspection.label_issues import LabelIssues, _estimate_noise
 from mpboost.outputs.statistics import estimate_share_interval
 from tests.support.helpers import PatchKeeper
 
@@ -383,3 +385,77 @@ def test_find_label_issues_refuses(options):
     model, *_ = fit_flipped(n_estimators=3)
     with pytest.raises(ValueError, match=f"'{next(iter(options))}' parameter of find_label_issues"):
         find_label_issues(model, **options)
+
+
+# The table
+
+
+def make_issues(n):
+    return LabelIssues(
+        row=np.arange(n) * 100,
+        difficulty=np.linspace(1, 0.5, n),
+        given=WORDS[np.arange(n) % 4],
+        suggested=WORDS[(np.arange(n) + 1) % 4],
+    )
+
+
+def test_label_issues_have_columns_by_name_and_by_key():
+    issues = make_issues(3)
+    assert issues.row is issues["row"]
+    assert list(issues) == ["row", "difficulty", "given", "suggested"]
+    assert len(issues) == 3
+
+
+def test_label_issues_look_like_a_table():
+    assert repr(make_issues(2)).splitlines() == [
+        "LabelIssues: 2 suspect labels",
+        "row  difficulty  given  suggested",
+        "  0           1    ape        bee",
+        "100         0.5    bee        cat",
+    ]
+
+
+def test_label_issues_show_only_the_first():
+    lines = repr(make_issues(25)).splitlines()
+    assert (len(lines), lines[-1]) == (13, "... and 15 more")
+    assert make_issues(25)._repr_html_().count("<tr>") == 11
+
+
+def test_no_label_issues_are_one_line():
+    assert repr(make_issues(0)) == "LabelIssues: 0 suspect labels"
+
+
+def test_label_issues_in_notebooks_do_not_run_what_labels_contain():
+    issues = make_issues(1)
+    issues.given = np.array(["<script>"])
+    assert "<td>&lt;script&gt;</td>" in issues._repr_html_()
+
+
+@pytest.mark.parametrize("n", [0, 3])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_label_issues_are_what_data_frames_take(frame, n):
+    table = frame(make_issues(n))
+    assert list(table.columns) == ["row", "difficulty", "given", "suggested"]
+    assert len(table) == n
+
+
+@pytest.mark.parametrize(("hidden", "module"), [((), "pandas"), (("pandas",), "polars")], ids=["pandas", "polars"])
+def test_label_issues_become_a_frame_of_what_is_installed(monkeypatch, hidden, module):
+    for name in hidden:
+        monkeypatch.setitem(sys.modules, name, None)
+    frame = make_issues(3).to_frame()
+    assert type(frame).__module__.split(".")[0] == module
+    assert frame["given"].to_list() == ["ape", "bee", "cat"]
+
+
+def test_label_issues_need_a_library_for_frames(monkeypatch):
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match="to_frame needs pandas or polars"):
+        make_issues(3).to_frame()
+
+
+def test_label_issues_can_be_pickled_and_copied():
+    issues = make_issues(3)
+    for other in (pickle.loads(pickle.dumps(issues)), copy.deepcopy(issues)):
+        assert repr(other) == repr(issues)

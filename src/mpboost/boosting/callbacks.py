@@ -1,8 +1,10 @@
 """Callbacks: objects that watch a fit and can stop it."""
 
+import inspect
 import time
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any, ClassVar
 
 from mpboost._arrays import Floats
 from mpboost.boosting.run import BoostingRun
@@ -41,6 +43,52 @@ class Callback:
 
     def on_fit_end(self, run: BoostingRun) -> None:
         """Run after the last iteration, and also if the fit fails."""
+
+
+#: The methods of a callback that a fit calls.
+HOOKS = ("on_fit_begin", "on_iteration_end", "on_fit_end")
+
+#: What such methods are called elsewhere, or might be called.
+OTHER_NAMES = {
+    "on_fit_begin": ("on_fit_start", "on_train_begin", "on_training_begin", "before_fit", "before_training"),
+    "on_iteration_end": ("on_iter_end", "on_epoch_end", "on_iteration_begin", "after_iteration", "before_iteration"),
+    "on_fit_end": ("on_train_end", "on_training_end", "after_fit", "after_training"),
+}
+
+#: Names that are more similar than this are taken for misspelt.
+SIMILARITY = 0.85
+
+
+def check_callbacks(callbacks: Iterable[Any]) -> None:
+    """Raise a TypeError for an object that is not a callback, or has a method that no fit would ever call."""
+    for callback in callbacks:
+        if not isinstance(callback, Callback):
+            raise TypeError(_explain_refusal(callback))
+        for name, hook in _list_misspelt_hooks(type(callback)):
+            raise TypeError(
+                f"{type(callback).__name__} has a method {name!r}, which no fit calls; did you mean {hook!r}? (If it "
+                "is a method of your own, give it a name that begins with an underscore.)"
+            )
+
+
+def _explain_refusal(given: Any) -> str:
+    contract = f"derive a class from mpboost.Callback, with some of the methods {', '.join(HOOKS)}, and pass its object"
+    if isinstance(given, type) and issubclass(given, Callback):
+        return f"callbacks contains the class {given.__name__}: pass an object, {given.__name__}()."
+    if inspect.isroutine(given):
+        return f"callbacks contains a function, {given.__name__}, which is no callback: {contract}."
+    return f"callbacks must be instances of mpboost.Callback, not {given!r}: {contract}."
+
+
+def _list_misspelt_hooks(cls: type[Callback]) -> Iterator[tuple[str, str]]:
+    """List methods that look like a misspelt hook, and what is probably meant."""
+    known = {other: hook for hook, others in OTHER_NAMES.items() for other in (hook, *others)}
+    for parent in cls.__mro__[: cls.__mro__.index(Callback)]:
+        for name, value in vars(parent).items():
+            if name.startswith("_") or name in HOOKS or not inspect.isroutine(value):
+                continue
+            for close in get_close_matches(name.lower(), known, n=1, cutoff=SIMILARITY):
+                yield name, known[close]
 
 
 class FeatureProbabilityRecorder(Callback):

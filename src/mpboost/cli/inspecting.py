@@ -17,7 +17,7 @@ from mpboost.cli.model_summary import list_features, open_model
 from mpboost.cli.options import Force, Json, KnownTarget, ModelPath, Quiet, Tables, takes_reading_options
 from mpboost.cli.output import Output
 from mpboost.cli.reading import read_labelled_table
-from mpboost.cli.tables import WRITERS, check_writable, write_table
+from mpboost.cli.writing import WRITERS, check_writable, write_table
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import decode_targets
 from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -14,6 +14,7 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -113,6 +114,14 @@ class Output:
             yield not self._quiet
         finally:
             console.__dict__ = before
+
+    @contextmanager
+    def progress_bar(self, words: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Show a progress bar on the terminal; yield a function that moves it by some steps."""
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, disable=self._quiet or not console.is_terminal) as bar:
+            task = bar.add_task(words, total=total)
+            yield lambda steps: bar.update(task, advance=steps)
 
     def _print(self, *content: Any, **options: Any) -> None:
         """Print to the console; outside of a terminal, without the spaces that fill up lines."""

@@ -1,24 +1,25 @@
-"""The command predict: apply a model to a table."""
+"""The command predict: apply a model to a table. Functions import what takes long, so that help is quick."""
 
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import pyarrow as pa
 import typer
-from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
-from mpboost._wording import count, format_share
-from mpboost.cli.features import make_model_features, parse_column_names
-from mpboost.cli.model_summary import get_target_name, open_model
 from mpboost.cli.options import Force, Json, ModelPath, Quiet, Tables, takes_reading_options
-from mpboost.cli.output import Output, draw_bar
-from mpboost.cli.reading import read_for_model
-from mpboost.cli.tables import WRITERS, check_writable, format_csv, write_table
-from mpboost.estimators.base import MinipatchBooster
 from mpboost.table_files.options import ReadingOptions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from mpboost.cli.output import Output
+    from mpboost.estimators.base import MinipatchBooster
+
+#: Rows that are predicted and written at a time.
+BATCH_ROWS = 1 << 15
+
+#: Classes that are shown, the most frequent first.
+MAX_SHOWN_CLASSES = 10
 
 STDOUT = Path("-")
 
@@ -29,10 +30,18 @@ def predict(
     tables: Tables,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", help="File to write: .csv, .tsv, .parquet, .arrow; - is standard output (CSV)."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write: .csv, .tsv, .parquet, .arrow; - is standard output (CSV).",
+        ),
     ] = Path("predictions.csv"),
     columns: Annotated[
-        list[str] | None, typer.Option(help="Columns of the table to copy to the output.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Columns of the table to copy to the output. Repeatable.", show_default=False
+        ),
     ] = None,
     force: Force = False,
     as_json: Json = False,
@@ -41,6 +50,13 @@ def predict(
     reading: ReadingOptions,
 ) -> None:
     """Predict the target for the rows of a table."""
+    from mpboost.cli.evaluation import offer_score
+    from mpboost.cli.features import make_model_features, parse_column_names
+    from mpboost.cli.model_summary import open_model
+    from mpboost.cli.output import Output
+    from mpboost.cli.reading import read_for_model
+    from mpboost.cli.writing import WRITERS, check_writable
+
     if as_json and output == STDOUT:
         raise typer.BadParameter(
             "with --json, predictions cannot go to standard output: give a file name.", param_hint="--output"
@@ -50,39 +66,66 @@ def predict(
             check_writable(output, force, WRITERS)
         fitted = open_model(model)
         data = read_for_model(tables, fitted, reading, out)
-        chosen = parse_column_names(columns or [], data)
-        predictions = predict_table(fitted, make_model_features(data, fitted))
-        if both := set(chosen) & set(predictions.column_names):
+        copied = data.table.select(parse_column_names(columns or [], data))
+        if both := set(copied.column_names) & set(name_predictions(fitted)):
             raise ValueError(f"Column {both.pop()!r} of {data.name} has the name of an output column: rename it.")
-        result = pa.table(
-            {name: data.table[name] for name in chosen} | {n: predictions[n] for n in predictions.column_names}
-        )
-        if output == STDOUT:
-            sys.stdout.write(format_csv(result).decode())
-        else:
-            write_table(result, output, force=force)
-        show_predictions(fitted, predictions, output, out)
-        out.record(model=str(model), table=data.name, output=str(output), columns=result.column_names)
+        values = write_predictions(fitted, make_model_features(data, fitted), copied, output, force, out)
+        show_predictions(fitted, values, output, out)
+        if (score := offer_score(fitted, data, values)) is not None:
+            out.say(score)
+        names = [*copied.column_names, *name_predictions(fitted)]
+        out.record(model=str(model), table=data.name, output=str(output), columns=names)
 
 
-def predict_table(model: MinipatchBooster, X: pa.Table | NDArray[Any]) -> pa.Table:
-    """Predict rows: a column of predictions, and a column of probabilities per class."""
-    if not is_classifier(model):
-        return pa.table({"prediction": model.predict(X)})
-    probabilities = model.predict_proba(X) if hasattr(model, "predict_proba") else np.empty((len(X), 0))
-    names = [f"probability:{label}" for label in model.classes_]
-    return pa.table({"prediction": model.predict(X)} | dict(zip(names, probabilities.T, strict=False)))
+def name_predictions(model: "MinipatchBooster") -> list[str]:
+    """Name the columns of predictions: the prediction, and the probability of each class."""
+    return ["prediction", *(f"probability:{label}" for label in getattr(model, "classes_", ()))]
 
 
-def show_predictions(model: MinipatchBooster, predictions: pa.Table, output: Path, out: Output) -> None:
+def write_predictions(
+    model: "MinipatchBooster",
+    X: "pa.Table | NDArray[Any]",
+    copied: "pa.Table",
+    output: Path,
+    force: bool,
+    out: "Output",
+) -> "NDArray[Any]":
+    """Predict rows with all processors, write predictions and copied columns batch by batch, return predictions."""
+    import numpy as np
+    import pyarrow as pa
+
+    from mpboost.cli.writing import open_table
+
+    kind = pa.array(model.classes_).type if hasattr(model, "classes_") else pa.float64()
+    kinds = [kind] + [pa.float64()] * (len(name_predictions(model)) - 1)
+    schema = pa.schema([*copied.schema, *zip(name_predictions(model), kinds, strict=True)])
+    values, n_written = [], 0
+    with open_table(output, schema, force=force) as write, out.progress_bar("Predicting", len(X)) as move:
+        for batch in model.set_params(n_jobs=-1)._predict_in_batches(X, BATCH_ROWS):
+            n_rows = len(batch.values)
+            probabilities = () if batch.probabilities is None else batch.probabilities.T
+            columns = [*copied.slice(n_written, n_rows).columns, batch.values, *probabilities]
+            write(pa.table(columns, schema=schema))
+            values.append(batch.values)
+            n_written += n_rows
+            move(n_rows)
+    return np.concatenate(values)
+
+
+def show_predictions(model: "MinipatchBooster", values: "NDArray[Any]", output: Path, out: "Output") -> None:
     """Summarise predictions: counts of classes, or quartiles of numbers."""
-    values = predictions["prediction"].to_numpy()
+    import numpy as np
+
+    from mpboost._wording import count, format_share
+    from mpboost.cli.model_summary import get_target_name
+    from mpboost.cli.output import draw_bar
+
     place = "standard output" if output == STDOUT else str(output)
     target = get_target_name(model) or "the target"
     out.title("Predictions", f"of {target} for {count(len(values), 'row')}, written to {place}")
-    if is_classifier(model):
+    if hasattr(model, "classes_"):
         labels, counts = np.unique(values, return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:10]
+        order = np.argsort(-counts, kind="stable")[:MAX_SHOWN_CLASSES]
         shares = counts / len(values)
         out.table(
             {

@@ -64,8 +64,8 @@ def fit(
     from mpboost.boosting.progress import ProgressBar
     from mpboost.cli.estimators import WORDS, make_estimator
     from mpboost.cli.output import Output
-    from mpboost.cli.tables import check_writable
     from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set
+    from mpboost.cli.writing import check_writable
 
     with Output(as_json=as_json, quiet=quiet) as out:
         target = choose_target_name(target, tables)
@@ -111,8 +111,8 @@ def tune(
     """Try several parameter values, and save the model with the best out-of-patch score."""
     from mpboost.cli.estimators import WORDS, make_estimator, make_grid
     from mpboost.cli.output import Output
-    from mpboost.cli.tables import check_writable
     from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set
+    from mpboost.cli.writing import check_writable
     from mpboost.tuning.search import OOPSearch
 
     with Output(as_json=as_json, quiet=quiet) as out:

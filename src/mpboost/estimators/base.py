@@ -4,7 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mpboost import _native
 from mpboost._arrays import Floats
 from mpboost._compat import CallbackSupportMixin, fit_context
-from mpboost.boosting.callbacks import Callback, TimeLimit
+from mpboost.boosting.callbacks import Callback, TimeLimit, check_callbacks
 from mpboost.boosting.ensembles import Ensemble
 from mpboost.boosting.history import History
 from mpboost.boosting.interrupts import Interrupts, warn_if_interrupted
@@ -34,6 +34,13 @@ from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
 from mpboost.outputs.metrics import check_scoring
 from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
+
+
+class PredictedRows(NamedTuple):
+    """Predictions for some rows: labels or numbers, and for a classifier the probabilities of the classes."""
+
+    values: NDArray[Any]
+    probabilities: Floats | None
 
 
 class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
@@ -151,10 +158,21 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     def _outputs(self) -> Outputs[Any]:
         """What kind of outputs the fitted learners have."""
 
+    @abstractmethod
+    def _predict_in_batches(self, X: Any, n_rows: int) -> Iterator[PredictedRows]:
+        """Predict ``n_rows`` rows at a time; the trees are evaluated once for all that is predicted."""
+
     def _total(self, X: Any) -> NDArray[Any]:
         """Add up the outputs of all learners."""
         check_is_fitted(self)
         return self._ensemble.total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
+
+    def _total_in_batches(self, X: Any, n_rows: int) -> Iterator[NDArray[Any]]:
+        """Add up the outputs of all learners, for ``n_rows`` rows at a time; X is checked as a whole."""
+        check_is_fitted(self)
+        threads = make_threads(self.n_jobs)
+        for batch in check_table(self, X).split_rows(n_rows):
+            yield self._ensemble.total(batch, self._outputs, threads)
 
     def _staged_total(self, X: Any) -> Iterator[NDArray[Any]]:
         """Add up the outputs of 1, 2, 3, ... learners."""
@@ -162,10 +180,8 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         yield from self._ensemble.staged_total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
 
     def _make_callbacks(self) -> list[Callback]:
-        for callback in self.callbacks or ():
-            if not isinstance(callback, Callback):
-                raise TypeError(f"callbacks must be instances of mpboost.Callback, not {callback!r}.")
         callbacks = list(self.callbacks or ())
+        check_callbacks(callbacks)
         if self.time_limit is not None:
             callbacks.append(TimeLimit(self.time_limit))
         if self.verbose:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from mpboost._arrays import Floats
-from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.base import MinipatchBooster, PredictedRows
 
 
 class ClassPredictions(ClassifierMixin, MinipatchBooster):
@@ -109,6 +109,12 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
         """
         yield from map(self._to_probabilities, self._staged_judge(X))
 
+    def _predict_in_batches(self, X: Any, n_rows: int) -> Iterator[PredictedRows]:
+        """Predict labels and probabilities together, ``n_rows`` rows at a time: the trees are evaluated once."""
+        for totals in self._total_in_batches(X, n_rows):
+            judged = self._read_totals(totals, len(self._ensemble))
+            yield PredictedRows(self._to_labels(judged), self._to_probabilities(judged))
+
     def _judge(self, X: Any) -> NDArray[Any]:
         return self._read_totals(self._total(X), len(self._ensemble))
 
@@ -166,6 +172,11 @@ class ValuePredictions(RegressorMixin, MinipatchBooster):
         """
         for n_learners, totals in enumerate(self._staged_total(X), start=1):
             yield self._to_values(totals, n_learners)
+
+    def _predict_in_batches(self, X: Any, n_rows: int) -> Iterator[PredictedRows]:
+        """Predict numbers, ``n_rows`` rows at a time."""
+        for totals in self._total_in_batches(X, n_rows):
+            yield PredictedRows(self._to_values(totals, len(self._ensemble)), None)
 
     @abstractmethod
     def _to_values(self, totals: NDArray[np.float64], n_learners: int) -> Floats:
