@@ -365,6 +365,7 @@ FILES = [
     AwkwardFile("records.csv", "JSON", b'[{"a": 1}]', says="it is JSON"),
     AwkwardFile("empty.csv", "no bytes", b"", says="it is empty"),
     AwkwardFile("names_only.csv", "names, but no rows", b"a,b\n", says="it has 0 rows"),
+    AwkwardFile("one_line.csv", "names, but no line end", b"a,b", says="it has no rows below the names"),
     AwkwardFile("photo.csv", "a picture", b"\x89PNG\r\n\x1a\n", says="it is a picture, not a table"),
     AwkwardFile(
         "cut.csv.gz",

@@ -10,7 +10,7 @@ from mpboost.table_files.distinct import Distinct
 
 CURRENCIES = r"[$€£¥₹]|USD|EUR|GBP|CHF"
 _SPACES = r"\s\x{00a0}\x{202f}'\x{2019}"  # in Switzerland, apostrophes
-_MINUS = r"-\x{2212}"
+_MINUS = r"\-\x{2212}"
 _EXPONENT = r"([eE][-+]?\d+)?"
 
 #: What may be a number, whatever its marks mean.

@@ -1,7 +1,7 @@
 """Read text files with separators, such as CSV: all cells as text."""
 
+import re
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -45,38 +45,29 @@ def read_text(file: FileBytes, options: ReadingOptions) -> tuple[pa.Table, Diale
 
 
 def _parse(file: FileBytes, dialect: Dialect) -> pa.Table:
-    bad: list[Any] = []
-
-    def refuse(row: Any) -> str:
-        bad.append(row)
-        return "skip"
-
     is_utf8 = dialect.encoding in ("utf-8", "utf-8-sig")
-    with file.open() as stream:
-        table = pa.csv.read_csv(
-            stream,
-            pa.csv.ReadOptions(
-                column_names=dialect.names,
-                skip_rows=dialect.n_lines_before,
-                encoding="utf8" if is_utf8 else dialect.encoding,
-                block_size=BLOCK_BYTES,
-            ),
-            pa.csv.ParseOptions(
-                delimiter=dialect.separator,
-                newlines_in_values=True,
-                invalid_row_handler=refuse,
-                ignore_empty_lines=True,
-            ),
-            pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(dialect.names, pa.string()), strings_can_be_null=False, null_values=[]
-            ),
-        )
-    if bad:
-        row = bad[0]
-        text = row.text if len(row.text) <= SHOWN else row.text[:SHOWN] + "…"
-        more = f" ({len(bad)} such rows)" if len(bad) > 1 else ""
+    reading = pa.csv.ReadOptions(
+        column_names=dialect.names,
+        skip_rows=dialect.n_lines_before,
+        encoding="utf8" if is_utf8 else dialect.encoding,
+        block_size=BLOCK_BYTES,
+    )
+    parsing = pa.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
+    as_text = pa.csv.ConvertOptions(
+        column_types=dict.fromkeys(dialect.names, pa.string()), strings_can_be_null=False, null_values=[]
+    )
+    try:
+        with file.open() as stream:
+            return pa.csv.read_csv(stream, reading, parsing, as_text)
+    except pa.ArrowInvalid as error:
+        if "Could not skip initial" in str(error):
+            raise ValueError("it has no rows below the names of its columns") from error
+        row = re.search(r"Expected (\d+) columns, got (\d+)(?:: (.*))?", str(error), re.DOTALL)
+        if row is None:
+            raise
+        text = (row[3] or "").strip()
+        shown = f": {text[:SHOWN] + '…' * (len(text) > SHOWN)!r}" if text else ""
         raise ValueError(
-            f"a row has {row.actual_columns} cells, but there are {row.expected_columns} columns{more}: {text!r}. Put "
-            "quotes around cells that contain the separator, and check that the separator is right"
-        )
-    return table
+            f"a row has {row[2]} cells, but there are {row[1]} columns{shown}. Put quotes around cells that contain the "
+            "separator, and check that the separator is right"
+        ) from error
