@@ -68,6 +68,6 @@ def _parse(file: FileBytes, dialect: Dialect) -> pa.Table:
         text = (row[3] or "").strip()
         shown = f": {text[:SHOWN] + '…' * (len(text) > SHOWN)!r}" if text else ""
         raise ValueError(
-            f"a row has {row[2]} cells, but there are {row[1]} columns{shown}. Put quotes around cells that contain the "
+            f"a row has {row[2]} cells, but there are {row[1]} columns{shown}. Put quotes around cells that have the "
             "separator, and check that the separator is right"
         ) from error
