@@ -22,7 +22,7 @@ def show_versions() -> None:
     System
       mpboost            ...
     """
-    groups = {
+    groups: dict[str, dict[str, object]] = {
         "System": {
             "mpboost": _find_version("mpboost"),
             "Python": sys.version.split()[0],
