@@ -8,6 +8,7 @@ import pytest
 
 from mpboost import (
     Callback,
+    History,
     MPBoostClassifier,
     MPBoostRegressor,
     MPGradientBoostingClassifier,
@@ -122,6 +123,6 @@ def test_history_is_not_in_older_files():
 @pytest.mark.parametrize("has_path", [True, False])
 def test_history_shows_shortly_what_it_has(has_path):
     path = np.zeros((3, 5), dtype=np.float32) if has_path else None
-    history = History(np.array([1, 10, 736]), np.ones(3), np.ones(3), path)
+    shown = History(np.array([1, 10, 736]), np.ones(3), np.ones(3), path)
     words = "History(3 of 736 iterations: effective_observations, effective_features"
-    assert repr(history) == words + (", feature_probabilities of 5 features)" if has_path else ")")
+    assert repr(shown) == words + (", feature_probabilities of 5 features)" if has_path else ")")

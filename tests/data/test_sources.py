@@ -227,7 +227,7 @@ def test_check_training_data_refuses_names_that_occur_twice():
         pd.DataFrame(np.ones((2, 2)), columns=["a", "a"]),
         pa.Table.from_arrays([pa.array([1, 2])] * 2, names=["a", "a"]),
     ):
-        with pytest.raises(ValueError, match="unique column names"):
+        with pytest.raises(ValueError, match="more than one column named"):
             check(X, y=[0, 1])
 
 

@@ -4,16 +4,25 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from mpboost import MPBoostClassifier
+from mpboost import (
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+)
 from tests.support.helpers import PATIENCE, FailAt, Memory
 
 N, M = 60, 5
@@ -71,6 +80,69 @@ BAD_DATA = {
 }
 
 
+WORDS = ["a", "b"] * (N // 2)
+MISSING = "missing values .* remove these rows"
+FRAME = r"1d array, got a frame of 2 columns instead: pass one of them, for example y\['p'\]"
+
+
+def set_first(value, values=Y):
+    return [value, *list(values)[1:]]
+
+
+# What is passed as y, and what classifiers and regressors say; None if they take it.
+BAD_TARGETS = {
+    "words": (WORDS, None, "'a', which is no number"),
+    "words-as-array": (np.array(WORDS), None, "'a', which is no number"),
+    "words-as-objects": (np.array(WORDS, dtype=object), None, "'a', which is no number"),
+    "words-as-categories": (pd.Series(WORDS, dtype="category"), None, "'a', which is no number"),
+    "words-of-polars": (pl.Series(WORDS), None, "'a', which is no number"),
+    "bytes": ([b"a", b"b"] * (N // 2), "bytes", "b'a', which is no number"),
+    "mixed-list": (
+        set_first(1, WORDS),
+        r"text and numbers \('b' and 1\): convert all labels",
+        "'b', which is no number",
+    ),
+    "mixed-objects": (set_label("a", object), r"text and numbers \('a' and \d\)", "'a', which is no number"),
+    "mixed-bool": (set_first(True, WORDS), r"text and numbers \('b' and True\)", "'b', which is no number"),
+    "none": (set_first(None), MISSING, MISSING),
+    "none-among-words": (set_first(None, WORDS), MISSING, MISSING),
+    "NA-in-list": (set_first(pd.NA), MISSING, MISSING),
+    "NA-among-objects": (pd.Series(set_first(pd.NA), dtype=object), MISSING, MISSING),
+    "NA-among-strings": (pd.Series(set_first(pd.NA, WORDS), dtype="string"), MISSING, MISSING),
+    "NA-among-numbers": (pd.Series(set_first(pd.NA), dtype="Int64"), "NaN: remove", "NaN: remove"),
+    "NA-among-categories": (pd.Series(set_first(None, WORDS), dtype="category"), MISSING, MISSING),
+    "null-of-polars": (pl.Series(set_first(None, Y.tolist())), "NaN: remove", "NaN: remove"),
+    "nan": (set_label(np.nan), "NaN: remove", "NaN: remove"),
+    "dates": (pd.Series(pd.date_range("2020", periods=N)), "of type Timestamp", "Timestamp.*no number"),
+    "dates-of-numpy": (np.arange(N).astype("M8[ns]"), None, "datetime64.*no number"),
+    "dicts": ([{"a": 1}, {"b": 2}] * (N // 2), "{'a': 1} of type dict", "{'a': 1}, which is no number"),
+    "lists": (
+        [[1], [2, 3]] * (N // 2),
+        "1d array, but its entries have different lengths",
+        "1d array, but its entries",
+    ),
+    "two-columns": (np.column_stack([Y, Y]), "1d array", "1d array"),
+    "frame": (pd.DataFrame({"p": Y, "q": Y}), FRAME, FRAME),
+    "frame-of-polars": (pl.DataFrame({"p": Y, "q": Y}), FRAME, FRAME),
+    "frame-of-words": (pd.DataFrame({"p": WORDS, "q": WORDS}), FRAME, FRAME),
+    "frame-with-a-name-twice": (
+        pd.DataFrame(np.column_stack([Y, Y]), columns=["p", "p"]),
+        "y has more than one column named 'p': rename",
+        "y has more than one column named 'p': rename",
+    ),
+    "word": ("abc", "1d array", "1d array"),
+}
+
+# What is passed as X, and the error.
+BAD_TABLES = {
+    "names-twice": (pd.DataFrame(X, columns=list("abcda")), "X has more than one column named 'a': rename"),
+    "names-twice-of-pyarrow": (pa.table(list(X.T), names=list("abcda")), "X has more than one column named 'a'"),
+    "words-among-objects": (set_cell("word", object), "X contains text .*'word'.* categorical_features"),
+}
+
+ESTIMATORS = (MPBoostClassifier, MPBoostRegressor, MPGradientBoostingClassifier, MPGradientBoostingRegressor)
+
+
 def bad_data(test):
     """Run a test on each case; NumPy itself warns of numbers that are too large for a type."""
     test = pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning")(test)
@@ -88,6 +160,37 @@ def make_model(**parameters):
 def test_fit_refuses_data(bad_X, bad_y, error, word):
     with pytest.raises(error, match=word):
         make_model().fit(bad_X, bad_y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(("bad_y", "of_classes", "of_numbers"), BAD_TARGETS.values(), ids=BAD_TARGETS.keys())
+def test_fit_says_what_is_wrong_with_targets(estimator, bad_y, of_classes, of_numbers):
+    model = estimator(n_estimators=2, max_samples=20)
+    words = of_classes if is_classifier(model) else of_numbers
+    with pytest.raises((ValueError, TypeError), match=words) if words else nullcontext():
+        model.fit(X, bad_y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(("bad_X", "words"), BAD_TABLES.values(), ids=BAD_TABLES.keys())
+def test_fit_and_predict_say_what_is_wrong_with_tables(estimator, bad_X, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        estimator(n_estimators=2, max_samples=20).fit(bad_X, Y)
+    fitted = estimator(n_estimators=2, max_samples=20).fit(X[:, : np.shape(bad_X)[1]], Y)
+    with pytest.raises((ValueError, TypeError), match=words):
+        fitted.predict(bad_X)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame], ids=["array", "frame"])
+def test_fit_takes_every_mark_of_missing_values_alike(estimator, make):
+    models = [estimator(n_estimators=2, random_state=0) for _ in range(3)]
+    first, *others = (
+        model.fit(make(set_cell(mark, object)), Y).predict(X)
+        for model, mark in zip(models, (np.nan, None, pd.NA), strict=True)
+    )
+    for other in others:
+        np.testing.assert_array_equal(first, other)
 
 
 @bad_data

@@ -1,9 +1,10 @@
 """Checks what users pass as X, y and sample_weight, and records what a model must remember about the features."""
 
 import copy
+import reprlib
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from mpboost._compat import check_sample_weight, check_y
 from mpboost.data.categories import Categories, Factors, as_keys, learn_categories, make_categorical_mask
-from mpboost.data.sources import WIDE_TYPES, Source, read_source, refuse_lazy
+from mpboost.data.sources import WIDE_TYPES, Source, read_native, read_source, refuse_lazy
 from mpboost.data.tables import ColumnTable, Table
 
 #: The largest target of a regression.
@@ -234,6 +235,9 @@ def _check_targets(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
 
 
 def _check_values(estimator: BaseEstimator, y: Any) -> NDArray[np.float64]:
+    if isinstance(y, np.ndarray) and y.size and y.ndim and y.dtype.kind in "OSTUMm":
+        y = _read_values(y, type(estimator).__name__)
+    _refuse_nan(y)
     y = np.asarray(check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
     if len(y) and np.abs(y).max() > MAX_VALUE:
         raise ValueError(
@@ -242,17 +246,65 @@ def _check_values(estimator: BaseEstimator, y: Any) -> NDArray[np.float64]:
     return y
 
 
+def _read_values(y: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """Convert targets to numbers; say which of them is none."""
+    if y.dtype.kind == "O" and None in as_keys(y.ravel()):
+        raise ValueError("y contains missing values (None, NaN, NA): remove these rows.")
+    if y.dtype.kind in "Mm":  # numpy would count days or nanoseconds
+        odd = y.ravel()[0]
+    else:
+        with suppress(ValueError, TypeError):
+            return y.astype(np.float64)
+        odd = next(value for value in y.ravel().tolist() if not _is_number(value))
+    raise ValueError(
+        f"y contains {reprlib.repr(odd)}, which is no number, but {name} predicts numbers: convert y to numbers, or "
+        "use a classifier for classes."
+    )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return float(value) is not None
+    except (TypeError, ValueError):
+        return False
+
+
 def _check_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     if isinstance(y, np.ndarray) and y.dtype.kind == "T":  # variable-length strings, which scikit-learn cannot read
         y = y.astype(object)
-    if isinstance(y, np.ndarray) and y.dtype.kind == "O":
-        distinct = as_keys(_list_distinct(y).ravel())
+    if isinstance(y, np.ndarray) and y.ndim and y.dtype.kind == "O":
+        labels = _list_distinct(y).ravel()
+        distinct = as_keys(labels)
         if None in distinct:
-            raise ValueError("Unknown label type: y contains missing values (None, NaN); remove these rows.")
+            raise ValueError("Unknown label type: y contains missing values (None, NaN, NA); remove these rows.")
+        _refuse_odd_labels(labels)
         if all(isinstance(label, int) for label in distinct):  # bools, too
             whole = np.array(y.tolist())
             y = whole if whole.dtype.kind in "biu" else y
+    _refuse_nan(y)
     return check_y(y, estimator=estimator)
+
+
+def _refuse_odd_labels(labels: NDArray[Any]) -> None:
+    """Raise an error for labels that are neither text nor numbers, or both."""
+    texts = [label for label in labels if isinstance(label, str)]
+    others = [label for label in labels if not isinstance(label, str)]
+    for label in others:
+        if not isinstance(label, Number | np.generic | bytes):
+            raise ValueError(
+                f"Unknown label type: y contains {reprlib.repr(label)} of type {type(label).__name__}: convert labels "
+                "to text or whole numbers."
+            )
+    if texts and others:
+        raise ValueError(
+            f"Unknown label type: y contains text and numbers ({reprlib.repr(texts[0])} and {reprlib.repr(others[0])}"
+            "): convert all labels to text, or all to numbers."
+        )
+
+
+def _refuse_nan(y: Any) -> None:
+    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).any():
+        raise ValueError("Input y contains NaN: remove the rows whose target is missing.")
 
 
 def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -269,13 +321,28 @@ def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] |
 
 def _as_array(values: Any, name: str) -> Any:
     """Convert a column or a frame of any library to an array; scikit-learn refuses anything else later."""
+    native = read_native(values, name)
     refuse_lazy(values, name)
-    native = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
+        if len(native.columns) > 1:
+            raise ValueError(
+                f"{name} should be a 1d array, got a frame of {len(native.columns)} columns instead: pass one of them, "
+                f"for example {name}[{native.columns[0]!r}]."
+            )
         return np.column_stack([_read_series(column) for column in native.iter_columns()])
     if isinstance(native, nw.Series):
         return _read_series(native)
-    return values if sparse.issparse(values) else np.asarray(values)
+    return values if sparse.issparse(values) else _read_array(values, name)
+
+
+def _read_array(values: Any, name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} should be a 1d array, but its entries have different lengths ({error}).") from error
+    is_text = array.ndim == 1 and array.dtype.kind in "SU" and not isinstance(values, np.ndarray)
+    is_mixed = is_text and not all(isinstance(value, str | bytes) for value in values)
+    return np.array([*values, None], dtype=object)[:-1] if is_mixed else array  # numpy would turn numbers into text
 
 
 def _read_series(series: Series[Any]) -> NDArray[Any]:

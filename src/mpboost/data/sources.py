@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import sklearn
 from narwhals import Series
+from narwhals.exceptions import DuplicateError
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from scipy import sparse
@@ -85,7 +86,7 @@ def read_source(
     if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "biuf":  # scikit-learn would ignore its mask
         X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if type(X) is not np.ndarray:  # the checks below take longer than predicting a row
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        frame = read_native(X, "X")
         if isinstance(frame, nw.DataFrame):
             _check_not_empty(frame)
             known = None if reset else getattr(estimator, "feature_names_in_", None)
@@ -94,12 +95,22 @@ def read_source(
             array = _read_at_once(frame)
             return FrameSource(list(frame.iter_columns())) if array is None else ArraySource(array, frame.columns)
         refuse_lazy(X, "X")
-        if isinstance(nw.from_native(X, allow_series=True, pass_through=True), nw.Series):
+        if isinstance(frame, nw.Series):
             raise ValueError("Expected 2D array, got a single column instead: pass a frame with one column.")
     is_raw = has_categories and getattr(getattr(X, "dtype", None), "kind", "O") in "OSUT"
     checks = {**CHECKS, "dtype": object} if is_raw else CHECKS
-    array = check_array(X, estimator=estimator, input_name="X", **checks)
+    array = _check_numbers(X, estimator=estimator, input_name="X", **checks)
     return ArraySource(validate_data(estimator, array, reset=reset, skip_check_array=True))
+
+
+def read_native(data: Any, name: str) -> Any:
+    """Wrap a frame or a column of any library; return anything else as it is."""
+    try:
+        return nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
+    except DuplicateError as error:
+        names = list(data.column_names if hasattr(data, "column_names") else data.columns)
+        twice = next(each for each in names if names.count(each) > 1)
+        raise ValueError(f"{name} has more than one column named {twice!r}: rename one of them.") from error
 
 
 def refuse_lazy(data: Any, name: str) -> None:
@@ -125,7 +136,7 @@ class ArraySource:
 
     def to_table(self) -> DenseTable:
         """Convert all columns to a table of numbers."""
-        return DenseTable(as_native(check_array(self.array, **CHECKS) if self.array.dtype == object else self.array))
+        return DenseTable(as_native(_check_numbers(self.array, **CHECKS) if self.array.dtype == object else self.array))
 
     def read_numbers(self, feature: int) -> NDArray[Any]:
         """Read a column of numbers."""
@@ -271,6 +282,24 @@ def _check_not_empty(frame: nw.DataFrame[Any]) -> None:
     for count, what in zip(frame.shape, ("sample", "feature"), strict=True):
         if count == 0:
             raise ValueError(f"Found array with 0 {what}(s) (shape={frame.shape}) while a minimum of 1 is required.")
+
+
+def _check_numbers(X: Any, **checks: Any) -> NDArray[Any]:
+    """Check an array; among objects, pandas.NA is a missing value like None."""
+    try:
+        return check_array(X, **checks)
+    except TypeError:
+        array = np.array(X, dtype=object)
+        is_missing = np.reshape([key is None for key in as_keys(array.ravel())], array.shape)
+        if not is_missing.any():
+            raise
+        return check_array(np.where(is_missing, np.nan, array), **checks)
+    except ValueError as error:
+        if not str(error).startswith("could not convert string"):
+            raise
+        raise ValueError(
+            f"X contains text ({error}): list its columns in categorical_features, or convert them to numbers."
+        ) from error
 
 
 def _read_at_once(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
