@@ -49,9 +49,9 @@ class EffectsDisplay:
     >>> from mpboost import EffectsDisplay, MPBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = MPBoostClassifier(n_estimators=50, random_state=0).fit(X, y)
-    >>> display = EffectsDisplay.from_estimator(model, X, ["worst area", "mean texture"])
+    >>> display = EffectsDisplay.from_estimator(model, X, ["worst area", "symmetry error"])
     >>> [axes.get_title() for axes in display.ax_]
-    ['worst area: falls', 'mean texture: falls']
+    ['worst area: falls', 'symmetry error: flat']
     """
 
     def __init__(self, effects: Sequence[FeatureEffect]):

@@ -14,8 +14,8 @@ from mpboost.data.binned import make_binned_data
 from mpboost.data.tables import DenseTable, SparseTable, Table
 from mpboost.outputs.kinds import Colours, LearnerOutputs, Outputs
 
-#: Cells of a table, or totals, that are copied at a time, to limit memory.
-BATCH_CELLS = 1 << 22
+#: Copies of the rows that trees are applied to at once, which is faster, and the most cells of these.
+MAX_COPIES, COPIED_CELLS = 8, 1 << 24
 
 
 class Substitution(Protocol):
@@ -37,9 +37,9 @@ def make_substitution(ensemble: Any, table: Table, outputs: Outputs[Any], thread
 
 
 class TreeSubstitution:
-    """Rows for native trees: a copy of the bins of all rows for each value, with one column overwritten.
+    """Rows for native trees: binned once, several copies of them; then one column is overwritten again and again.
 
-    Only the trees that use the feature are applied to them.
+    Only the trees that use the feature are applied to these.
 
     Parameters
     ----------
@@ -54,14 +54,20 @@ class TreeSubstitution:
     """
 
     def __init__(self, ensemble: TreeEnsemble, table: Table, outputs: Outputs[Any], threads: _native.Threads):
-        self._table, self._outputs, self._threads = table, outputs, threads
-        self._forest, self._features = ensemble.forest, np.arange(table.n_columns)
-        self._mapper = self._narrow_mapper = ensemble.mapper
+        self._outputs, self._threads = outputs, threads
+        self._forest, self._mapper, self._features = ensemble.forest, ensemble.mapper, np.arange(table.n_columns)
         self._edges = np.split(ensemble.mapper.edges, ensemble.mapper.offsets[1:-1])
         if isinstance(table, SparseTable):  # expand only the columns that trees use
             self._forest, self._features = ensemble.forest.narrow(), ensemble.forest.features
-            self._narrow_mapper = _make_mapper([self._edges[feature] for feature in self._features])
+            self._mapper = _make_mapper([self._edges[feature] for feature in self._features])
         self._trees = [self._forest.tree(index) for index in range(len(self._forest))]
+        n_cells = table.n_rows * max(1, len(self._features))
+        self._n_copies = min(MAX_COPIES, max(1, COPIED_CELLS // n_cells))
+        self._copies = table.take_rows(np.tile(np.arange(table.n_rows), self._n_copies))
+        self._columns, self._copied_columns = (
+            make_binned_data(rows.bin(ensemble.mapper, threads)).fetch(self._features, threads)[0]
+            for rows in (table, self._copies)
+        )
 
     def group(self, feature: int, values: NDArray[Any]) -> NDArray[np.integer[Any]]:
         """Return the bins of the values."""
@@ -69,18 +75,20 @@ class TreeSubstitution:
 
     def substitute(self, feature: int, values: NDArray[Any]) -> Iterator[NDArray[Any]]:
         """Yield the totals of all rows with the feature at the first value in every row, then at the second, ..."""
-        rows, place = np.arange(self._table.n_rows), int(np.searchsorted(self._features, feature))
-        users, others = self._split(place if feature in self._features else None)
-        rest = self._add(others, self._bin(rows), self._outputs.make_totals(len(rows)))
-        n_batch = max(1, BATCH_CELLS // max(rest.size, len(rows) * len(self._features)))
-        for start in range(0, len(values), n_batch):
-            batch = values[start : start + n_batch]
-            totals = np.concatenate([rest] * len(batch))
-            if feature in self._features:
-                columns = self._bin(np.tile(rows, len(batch)))
-                self._narrow_mapper.encode(np.repeat(batch, len(rows))[:, None], columns, 0, place, self._threads)
-                self._add(users, columns, totals)
-            yield from np.split(totals, len(batch))
+        n_rows, n_copies = self._columns.n_rows, self._n_copies
+        place = int(np.searchsorted(self._features, feature)) if feature in self._features else None
+        users, others = self._split(place)
+        rest = self._add(others, self._columns, self._outputs.make_totals(n_rows))
+        for start in range(0, len(values), n_copies):
+            batch = values[start : start + n_copies]
+            totals = np.concatenate([rest] * n_copies)
+            if place is not None:
+                each = np.pad(batch, (0, n_copies - len(batch)), mode="edge")
+                self._overwrite(place, np.repeat(each, n_rows)[:, None])
+            self._add(users, self._copied_columns, totals)
+            yield from np.split(totals, n_copies)[: len(batch)]
+        if place is not None:
+            self._overwrite(place, self._copies.to_array(features=np.array([feature])))
 
     def _split(self, place: int | None) -> tuple[_native.Forest, _native.Forest]:
         """Split the trees into those that use a column and all others."""
@@ -91,9 +99,8 @@ class TreeSubstitution:
             (users if place in tree.features else others).append(tree)
         return users, others
 
-    def _bin(self, rows: Positions) -> _native.BinnedColumns:
-        binned = self._table.take_rows(rows).bin(self._mapper, self._threads)
-        return make_binned_data(binned).fetch(self._features, self._threads)[0]
+    def _overwrite(self, place: int, column: NDArray[Any]) -> None:
+        self._mapper.encode(column, self._copied_columns, 0, place, self._threads)
 
     def _add(self, forest: _native.Forest, columns: _native.BinnedColumns, totals: NDArray[Any]) -> NDArray[Any]:
         if len(forest):
