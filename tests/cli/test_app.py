@@ -30,11 +30,11 @@ def test_script_is_the_command_line():
 
 def test_help_lists_the_commands(run):
     words = run("--help").stdout
-    for command in ("fit", "predict", "report", "info", "issues", "tune"):
+    for command in ("fit", "predict", "evaluate", "report", "info", "issues", "tune"):
         assert f"{command} " in words
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "report", "info", "issues", "tune"])
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate", "report", "info", "issues", "tune"])
 def test_command_has_help(run, command):
     assert "--json" in run(command, "--help").stdout
 
