@@ -1,6 +1,6 @@
 """Measure what users of the command line wait for, and how fast tables are read.
 
-``python -m benchmarks.speed.command_line``. ``--other PATH`` also measures the command of another environment, in turns.
+``python -m benchmarks.speed.command_line``. ``--other PATH`` also measures another command, in turns.
 """
 
 import importlib

@@ -24,6 +24,10 @@ def pages(monkeypatch):
         def save(self, path, force=False):
             path.write_text("a page")
 
+        def dict(self):
+            model, _, y, _ = made[-1]
+            return {"about": {"is_training": len(y) == len(model.observation_probabilities_)}}
+
     monkeypatch.setattr(mpboost, "report", Page, raising=False)
     return made
 
@@ -36,6 +40,14 @@ def test_report_is_made_of_the_table(run, trained, folder, pages):
     assert options == {"title": "churned in customers.csv", "image_shape": None}
     assert (folder / "report.html").read_text() == "a page"
     assert str(folder / "report.html") in result.stdout
+    assert "200 rows of the training table" in result.stdout
+
+
+def test_report_takes_new_data(run, trained, folder, pages):
+    write_text(make_customers(40, seed=1), folder / "new.csv")
+    assert "40 rows of new data" in run("report", "model.mpb", "new.csv").stdout
+    facts = json.loads(run("report", "model.mpb", "new.csv", "--json", "--force").stdout)
+    assert (facts["rows"], facts["is_training"]) == (40, False)
 
 
 def test_report_takes_options(run, trained, folder, pages):
@@ -123,14 +135,14 @@ def test_issues_of_numbers(run, fit):
     assert [issue["given"] for issue in facts["issues"]] == [spend[issue["row"]] for issue in facts["issues"]]
 
 
-@pytest.mark.parametrize("command", ["issues", "report"])
-def test_report_and_issues_need_the_training_table(run, trained, folder, pages, command):
+def test_issues_needs_the_training_table(run, trained, folder):
     table = make_customers()
     write_text(table.slice(0, 100), folder / "half.csv")
     write_text(table.take(pa.array(np.arange(200)[::-1])), folder / "turned.csv")
     for name in ("half.csv", "turned.csv"):
-        words = run(command, "model.mpb", name, code=1).stderr
+        words = run("issues", "model.mpb", name, code=1).stderr
         assert f"{name} is not the table that the model was trained on (200 rows)" in words
+        assert "use mpboost evaluate" in words
 
 
 def test_warnings_become_notes(run, fit, folder):

@@ -14,6 +14,7 @@ from mpboost import (
     OOPCalibrationDisplay,
     OOPConfusionDisplay,
     OOPResidualsDisplay,
+    RankingCurvesDisplay,
     ScoreBandsDisplay,
     ScoreCurvesDisplay,
 )
@@ -29,10 +30,21 @@ from tests.support.pictures import DIGITS
         OOPCalibrationDisplay.from_estimator,
         OOPConfusionDisplay.from_estimator,
         OOPResidualsDisplay.from_estimator,
+        RankingCurvesDisplay.from_estimator,
         lambda model: ObservationsDisplay.from_estimator(model, DIGITS.data),
         lambda model: ScoreBandsDisplay.from_estimators({"a": [model]}),
     ],
-    ids=["curves", "features", "effective-numbers", "calibration", "confusion", "residuals", "observations", "bands"],
+    ids=[
+        "curves",
+        "features",
+        "effective-numbers",
+        "calibration",
+        "confusion",
+        "residuals",
+        "ranking",
+        "observations",
+        "bands",
+    ],
 )
 def test_display_refuses_what_is_no_fitted_model(make):
     with pytest.raises(NotFittedError):

@@ -32,6 +32,7 @@ def make_numbers(n_rows, seed):
     ("scoring", "make"),
     [
         *((name, make_votes) for name in ("accuracy", "log_loss", "balanced_accuracy", "roc_auc", "average_precision")),
+        ("neg_brier_score", make_votes),
         *((name, make_numbers) for name in ("r2", "absolute_error", "squared_error", "neg_root_mean_squared_error")),
     ],
 )

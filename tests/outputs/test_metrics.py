@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import fbeta_score, get_scorer, log_loss, make_scorer
+from sklearn.metrics import (
+    average_precision_score,
+    fbeta_score,
+    get_scorer,
+    log_loss,
+    make_scorer,
+    roc_auc_score,
+)
 
 from mpboost.outputs.metrics import SHORT_NAMES, Metric, check_scoring, name_score, name_scoring
 from mpboost.outputs.predictions import NumberPredictions, VotePredictions
@@ -15,7 +22,13 @@ RNG = np.random.default_rng(0)
 WEIGHTS = RNG.uniform(0.1, 3.0, N)
 OF_CLASSES = ["accuracy", "balanced_accuracy", "neg_log_loss", "neg_brier_score", "f1_macro", "matthews_corrcoef"]
 OF_TWO_CLASSES = ["roc_auc", "average_precision", "f1", "recall"]
-OF_NUMBERS = ["r2", "neg_mean_absolute_error", "neg_mean_squared_error", "neg_median_absolute_error"]
+OF_NUMBERS = [
+    "r2",
+    "neg_mean_absolute_error",
+    "neg_mean_squared_error",
+    "neg_root_mean_squared_error",
+    "neg_median_absolute_error",
+]
 
 
 class Known(ClassifierMixin, BaseEstimator):
@@ -56,6 +69,23 @@ def test_metric_of_classes_is_that_of_scikit_learn(name, n_classes, weights):
     model = Known(raw, np.arange(n_classes))
     expected = get_scorer(name)(model, np.empty((N, 0)), codes, sample_weight=weights)
     assert score == pytest.approx(expected, rel=1e-12)
+
+
+@weighted
+def test_metric_of_many_classes_is_the_mean_over_the_classes(weights):
+    codes, raw = make_raw(4)
+    predictions, is_class = RawPredictions("log_loss", raw), np.eye(4)[codes]
+    probabilities = predictions.estimate()
+    found = [
+        Metric(name, np.arange(4)).compute(predictions, codes.astype(np.uint16), weights)
+        for name in ("roc_auc_ovr", "average_precision_ovr", "neg_brier_score")
+    ]
+    expected = [
+        roc_auc_score(is_class, probabilities, sample_weight=weights),
+        average_precision_score(is_class, probabilities, sample_weight=weights),
+        -np.average(((probabilities - is_class) ** 2).sum(axis=1), weights=weights),
+    ]
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 @weighted

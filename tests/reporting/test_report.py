@@ -52,7 +52,7 @@ class Page(HTMLParser):
 def test_page_has_all_sections_and_asks_for_nothing(reports, task):
     text = reports[task].html()
     page = Page(text)
-    quality = ["residuals"] if "numbers" in task else ["calibration", "confusion"]
+    quality = ["residuals"] if "numbers" in task else ["ranking", "calibration", "confusion"]
     assert [section["id"] for section in page.find("section")] == [*SECTIONS[:-1], *quality, "settings"]
     assert "nan" not in " ".join(page.texts).lower().split()
     assert not re.search(r"https?://|@import|url\(", text)
@@ -135,19 +135,108 @@ def test_report_refuses_what_is_no_fitted_model(data):
 
 
 @each_task
-def test_report_refuses_other_data(models, data, task):
+def test_report_refuses_what_does_not_fit(models, data, task):
     _, X, y = data[task]
-    X, y, model = np.asarray(X), np.asarray(y), models[task]
-    with pytest.raises(ValueError, match=f"X has 7 rows, but the model was trained on {len(y)}"):
-        mpboost.report(model, X[:7], y)
-    with pytest.raises(ValueError, match="y has 7 rows"):
-        mpboost.report(model, X, y[:7])
+    model = models[task]
+    for rows, targets in ((X[:7], y), (X, y[:7])):
+        with pytest.raises(ValueError, match=f"X has {len(rows)} rows, but y has {len(targets)}"):
+            mpboost.report(model, rows, targets)
     with pytest.raises(ValueError, match="X has 3 features"):
-        mpboost.report(model, X[:, :3], y)
-    with pytest.raises(ValueError, match="not what the model was trained on: row"):
-        mpboost.report(model, X, y[::-1])
+        mpboost.report(model, np.asarray(X)[:, :3], y)
     with pytest.raises(ValueError, match="image_shape"):
         mpboost.report(model, X, y, image_shape=(2, 3))
+
+
+@each_task
+def test_report_on_new_data_is_about_the_new_rows(models, data, task):
+    _, X, y = data[task]
+    model, n_new = models[task], len(y) // 3
+    X_new, y_new = X[:n_new], y[:n_new]
+    report = mpboost.report(model, X_new, y_new, title="New")
+    summary, page = report.dict(), Page(report.html())
+    about = {"is_training": False, "n_rows": n_new, "n_training_rows": len(y)}
+    assert summary["about"] == about
+    assert summary["data"]["n_rows"] == n_new
+    evaluation = mpboost.evaluate(model, X_new, y_new).to_dict()
+    measures = {each["name"]: each for each in summary["score"]["measures"]}
+    for name, score in evaluation["scores"].items():
+        assert {key: measures[name][key] for key in score} == score
+    quality = ["residuals"] if "numbers" in task else ["ranking", "calibration", "confusion"]
+    assert [section["id"] for section in page.find("section")] == [*SECTIONS[:4], *quality, "settings"]
+    assert "New data." in page.texts
+    assert repr(report).endswith(f" on {n_new} new rows)")
+    assert "nan" not in " ".join(page.texts).lower().split()
+
+
+@each_task
+def test_report_on_the_training_table_says_so(reports, task):
+    page = Page(reports[task].html())
+    assert "Training table." in page.texts
+    assert "New data." not in page.texts
+
+
+@each_task
+def test_report_on_new_data_has_nothing_about_draws_and_suspect_labels(models, data, task):
+    _, X, y = data[task]
+    report = mpboost.report(models[task], X[:60], y[:60])
+    observations = report.dict()["observations"]
+    assert (observations["n_suspects"], observations["label_noise"], observations["points"]) == (None, None, None)
+    assert all(row["row"] < 60 and not row["is_suspect"] for row in observations["hardest"])
+    difficulties = [row["difficulty"] for row in observations["hardest"]]
+    assert difficulties == sorted(difficulties, reverse=True)
+    assert sum(observations["histogram"]["counts"]) == 60
+    text = report.html()
+    assert ">suspect</th>" not in text
+    assert ">drawn</th>" not in text
+
+
+def test_report_on_new_data_has_the_out_of_patch_estimate_beside(models, data):
+    _, X, y = data["many classes"]
+    new = mpboost.report(models["many classes"], X[:300], y[:300]).dict()
+    trained = mpboost.report(models["many classes"], X, y).dict()
+    assert new["oop_calibration"] == trained["calibration"]
+    recalls = {each["name"]: each["recall"] for each in trained["confusion"]["classes"]}
+    assert {each["name"]: each["oop_recall"] for each in new["confusion"]["classes"]} == recalls
+    areas = {each["name"]: each["roc_auc"] for each in trained["ranking"]["curves"]}
+    shared = [each for each in new["ranking"]["curves"] if each["name"] in areas]
+    assert all(each["oop_roc_auc"] == areas[each["name"]] for each in shared)
+    _, X, y = data["numbers"]
+    new = mpboost.report(models["numbers"], X[:99], y[:99]).dict()
+    trained = mpboost.report(models["numbers"], X, y).dict()
+    assert new["oop_residuals"] == trained["residuals"]["quantiles"]
+    assert new["oop_residuals"] != new["residuals"]["quantiles"]
+
+
+def test_report_on_new_data_needs_no_out_of_patch_predictions(data):
+    make, X, y = data["two classes"]
+    model = fit(make, X[:300], y[:300], max_samples=1.0, stopping=None, n_estimators=3)
+    summary = mpboost.report(model, X[300:], y[300:]).dict()
+    assert summary["score"]["measures"][0]["value"] > 0.8
+    assert summary["score"]["measures"][0]["oop_value"] is None
+    assert summary["confusion"]["classes"][0]["oop_recall"] is None
+    assert "no out-of-patch score to compare with" in mpboost.report(model, X[300:], y[300:]).html()
+
+
+def test_report_on_one_class_says_what_is_left_out(models, data):
+    _, X, y = data["two classes"]
+    report = mpboost.report(models["two classes"], X[y == 1], y[y == 1])
+    assert report.dict()["ranking"] is None
+    assert "left out: needs rows of both classes, but there are none of 0" in report.html()
+
+
+def test_report_warns_of_new_rows_that_break_the_promise(models, data):
+    _, X, y = data["numbers"]
+    found = mpboost.report(models["numbers"], X[:200], y[:200] + 200.0).dict()["warnings"]
+    assert found[0]["title"] == "The model is clearly worse on the new rows than it promised"
+    easier = mpboost.report(models["numbers"], X[:200], models["numbers"].predict(X[:200])).dict()["warnings"]
+    assert easier[0]["title"] == "The new rows are easier than the training rows"
+
+
+def test_report_warns_of_columns_that_are_empty_in_the_new_table(models, data):
+    _, X, y = data["two classes"]
+    X = X[:100].assign(**{"mean area": np.nan, "mean radius": 1.0})
+    titles = [each["title"] for each in mpboost.report(models["two classes"], X, y[:100]).dict()["warnings"]]
+    assert "1 of 30 columns of the new table have no values" in titles
 
 
 def test_report_says_what_to_install(reports, monkeypatch):

@@ -24,7 +24,10 @@ def test_quality_of_classes_is_that_of_scikit_learn(models, data, task):
     np.testing.assert_array_equal(places, np.arange(len(given)))
     np.testing.assert_array_equal(probabilities.argmax(axis=1), judgement.predicted)
     assert summary["confusion"]["matrix"] == confusion_matrix(given, predicted, labels=model.classes_).tolist()
-    assert summary["score"]["metrics"][0]["value"] == pytest.approx(balanced_accuracy_score(given, predicted))
+    scores = {each["name"]: each["oop_value"] for each in summary["score"]["measures"]}
+    assert scores["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(given, predicted))
+    assert scores["accuracy"] == model.oop_score_
+    assert all(each["value"] is None for each in summary["score"]["measures"])
     assert summary["calibration"]["log_loss"] == pytest.approx(log_loss(given, probabilities, labels=model.classes_))
     if task == "two classes":
         assert summary["calibration"]["brier"] == pytest.approx(brier_score_loss(judgement.given, probabilities[:, 1]))
@@ -37,7 +40,8 @@ def test_quality_of_numbers_is_that_of_scikit_learn(models, data, task):
     summary, judgement = mpboost.report(model, X, y).dict(), judge(model)
     errors = y[judgement.rows] - judgement.predicted
     assert r2_score(y[judgement.rows], judgement.predicted) == pytest.approx(model.oop_score_)
-    assert summary["score"]["metrics"][0]["value"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    scores = {each["name"]: each["oop_value"] for each in summary["score"]["measures"]}
+    assert scores["root_mean_squared_error"] == pytest.approx(np.sqrt(np.mean(errors**2)))
     assert sum(summary["residuals"]["histogram"]["counts"]) == len(errors)
     assert summary["residuals"]["quantiles"]["50 %"] == pytest.approx(np.median(errors))
 
@@ -136,6 +140,25 @@ def test_warnings_name_collapse_concentration_and_coverage(models, data):
 def test_warnings_name_rows_that_gradients_do_not_judge(data):
     make, X, y = data["gradients of classes"]
     assert "50 of 500 rows have out-of-patch predictions" in titles(fit(make, X, y, n_models=1, oop_size=50), X, y)
+
+
+@pytest.mark.parametrize(("share", "has_collapsed"), [(1.0, True), (0.2, False)], ids=["collapsed", "healthy"])
+def test_page_speaks_of_the_collapse_of_q_only_if_it_is_true(data, share, has_collapsed):
+    make, X, y = data["two classes"]
+    model = fit(make, X, y)
+    q = np.full(model.n_features_in_, (1 - share) / model.n_features_in_)
+    q[0] += share
+    model.feature_probabilities_ = q
+    report = mpboost.report(model, X, y)
+    assert report.dict()["features"]["has_collapsed"] == has_collapsed
+    assert ("q has collapsed" in report.html()) == has_collapsed
+
+
+@pytest.mark.parametrize("seconds", [None, 1.5])
+def test_page_tells_the_duration_of_the_fit_only_if_it_is_known(models, data, seconds):
+    page = mpboost.report(models["numbers"], *data["numbers"][1:], fit_seconds=seconds).html()
+    assert ("<dt>Fit</dt>" in page) == (seconds is not None)
+    assert "not recorded" not in page
 
 
 def test_parameters_that_were_changed_are_marked(models, data):

@@ -59,6 +59,17 @@ def shorten(label: Any, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
+def count_rows(n_rows: int, source: str) -> str:
+    """Tell how many rows a plot shows, and which.
+
+    Examples
+    --------
+    >>> count_rows(1200, "new rows"), count_rows(5, "out-of-patch")
+    ('1,200 new rows', '5 rows, out-of-patch')
+    """
+    return f"{n_rows:,} {source}" if source.endswith("rows") else f"{n_rows:,} rows, {source}"
+
+
 def tidy(axes: "Axes") -> None:
     """Add a light grid and remove the upper and right border."""
     axes.grid(alpha=0.3)

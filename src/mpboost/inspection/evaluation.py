@@ -17,7 +17,7 @@ from mpboost.outputs.score_names import DEFAULT_OF_NUMBERS
 from mpboost.outputs.predictions import CachedPredictions, Predictions
 
 #: Out-of-patch scores are computed from at most so many probabilities; if there are more, from a sample of the rows.
-MAX_CELLS = 20_000_000
+MAX_CELLS = 2_000_000
 #: With more classes there is no confusion matrix in ``to_dict``; number of the most frequent mistakes to list.
 MAX_CLASSES, N_MISTAKES = 40, 12
 #: The quantiles of residuals, and their names.

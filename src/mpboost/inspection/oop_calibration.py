@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpboost.inspection.checks import check_predicts
-from mpboost.inspection.drawing import COLOURS, make_axes, tidy
+from mpboost.inspection.drawing import COLOURS, count_rows, make_axes, tidy
 from mpboost.inspection.judgement import choose_judgement, compute_probabilities
 from mpboost.inspection.probability_bins import bin_probabilities
 
@@ -169,7 +169,7 @@ class OOPCalibrationDisplay:
         )
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         # Not in a legend, which could cover intervals.
-        summary = f"{self.source}, {self.n_rows:,} rows, calibration error {self.calibration_error:.3f}"
+        summary = f"{count_rows(self.n_rows, self.source)}, calibration error {self.calibration_error:.3f}"
         axes.set(xlabel=f"probability of {self.event_name}\n{summary}", ylabel=self.outcome_name)
         tidy(axes)
         # An inset, so that it works with any axes; a title moves above it.

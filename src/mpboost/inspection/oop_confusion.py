@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from mpboost.inspection.checks import check_predicts
 from mpboost.inspection.confusion import ConfusionCounts
-from mpboost.inspection.drawing import make_axes, shorten
+from mpboost.inspection.drawing import count_rows, make_axes, shorten
 from mpboost.inspection.judgement import choose_judgement
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class OOPConfusionDisplay:
             self.text_[i, j].set_in_layout(False)  # measuring hundreds of texts would take seconds
         self._name_classes(axes)
         axes.set_ylabel("label")
-        axes.set_xlabel(f"prediction\n{self.source}, {self.n_rows:,} rows, {100 * self.accuracy:.1f} % right")
+        axes.set_xlabel(f"prediction\n{count_rows(self.n_rows, self.source)}, {100 * self.accuracy:.1f} % right")
         axes.figure.colorbar(
             self.im_, ax=axes, label="share of the label's rows", shrink=0.8, ticks=[0, 0.01, 0.1, 0.5, 1]
         )

@@ -10,7 +10,7 @@ from sklearn.metrics import auc, average_precision_score, precision_recall_curve
 from mpboost.inspection.judgement import Judgement
 
 #: Curves are computed from at most so many probabilities: more would change nothing that can be seen.
-MAX_CELLS = 5_000_000
+MAX_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mpboost.inspection.checks import check_predicts
-from mpboost.inspection.drawing import make_axes, pick_styles, shorten, tidy
+from mpboost.inspection.drawing import count_rows, make_axes, pick_styles, shorten, tidy
 from mpboost.inspection.judgement import choose_judgement
 from mpboost.inspection.ranking import RankingCurve, pick_worst, trace_curve, trace_curves
 
@@ -185,7 +185,7 @@ class RankingCurvesDisplay:
             self.lines_[curve.name] = line[0]
         names = ("share of other rows called (false positive rate)", "share of the class found (recall)")
         x_name, y_name = names if is_roc else (names[1], "share of those called that are right (precision)")
-        source = f"\n{self.source}, {self.curves[0].n_rows:,} rows" if self.source else ""
+        source = f"\n{count_rows(self.curves[0].n_rows, self.source)}" if self.source else ""
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=f"{x_name}{source}", ylabel=y_name)
         tidy(axes)
         title = None if is_single else "class against the rest"

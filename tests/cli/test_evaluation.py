@@ -1,0 +1,122 @@
+"""The command evaluate, and the score that predict can offer."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from mpboost import evaluate, load_model
+from mpboost.cli.evaluation import offer_score
+from mpboost.cli.features import make_model_features
+from mpboost.cli.tables import read_table
+from tests.support.customers import make_customers, write_text
+
+
+@pytest.fixture
+def new(folder):
+    """New customers, in a table."""
+    table = make_customers(120, seed=7)
+    write_text(table, folder / "new.csv")
+    return table
+
+
+def test_evaluate_tells_the_scores_of_new_rows(run, trained, folder, new):
+    facts = json.loads(run("evaluate", "model.mpb", "new.csv", "--json").stdout)
+    model = load_model(folder / "model.mpb")
+    assert (facts["rows"], facts["is_training"], facts["target"]) == (120, False, "churned")
+    assert facts["scores"]["accuracy"]["oop_value"] == model.oop_score_
+    assert 0.8 < facts["scores"]["accuracy"]["value"] <= 1
+    assert np.sum(facts["confusion"]) == 120
+    words = run("evaluate", "model.mpb", "new.csv").stdout
+    for said in ("new data (the model was trained on 200 rows)", "ROC AUC", "out-of-patch", "Confusion", "→ yes"):
+        assert said in words
+    assert "Smaller is better: log loss and Brier score." in words
+    assert f"{facts['scores']['accuracy']['value']:.4f}" in words
+
+
+def test_evaluate_warns_on_the_training_table(run, trained):
+    result = run("evaluate", "model.mpb", "customers.csv")
+    assert "200 rows: the training table" in result.stdout
+    assert "their scores are too good" in result.stderr
+    assert json.loads(run("evaluate", "model.mpb", "customers.csv", "--json").stdout)["is_training"]
+
+
+def test_evaluate_shows_residuals_of_numbers(run, fit, folder, new):
+    fit(target="spend")
+    words = run("evaluate", "model.mpb", "new.csv").stdout
+    assert "Residuals" in words
+    assert "upper quartile" in words
+    facts = json.loads(run("evaluate", "model.mpb", "new.csv", "--json").stdout)
+    model, table = load_model(folder / "model.mpb"), read_table(folder / "new.csv")
+    errors = np.array(table["spend"]) - model.predict(make_model_features(table, model, Path("new.csv")))
+    assert facts["residuals"]["median"] == pytest.approx(np.median(errors))
+
+
+def test_evaluate_shows_the_most_frequent_mistakes_of_many_classes(run, fit, folder):
+    digits = load_digits()
+    np.savez(folder / "train.npz", X=digits.data[:300], y=digits.target[:300])
+    np.savez(folder / "new.npz", X=digits.data[300:500], y=digits.target[300:500])
+    fit("train.npz", target=None)
+    words = run("evaluate", "model.mpb", "new.npz").stdout
+    facts = json.loads(run("evaluate", "model.mpb", "new.npz", "--json").stdout)
+    n_wrong = 200 - np.trace(facts["confusion"])
+    assert f"{n_wrong} rows wrong" in words
+    assert "share of class" in words
+    assert facts["mistakes"][0]["rows"] == (np.array(facts["confusion"]) * (1 - np.eye(10))).max()
+
+
+def test_evaluate_says_why_a_score_is_left_out(run, trained, folder, new):
+    write_text(new.filter(np.array(new["churned"]) == "no"), folder / "stayed.csv")
+    words = run("evaluate", "model.mpb", "stayed.csv").stdout
+    assert "Left out: ROC AUC needs rows of both classes, but there are none of yes." in words
+    assert "no rows" in words
+
+
+def test_evaluate_is_quiet_if_asked(run, trained):
+    result = run("evaluate", "model.mpb", "customers.csv", "--quiet")
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("plan", "is missing in "), ("currency", "classes unknown to the model: ['EUR']"), ("chuned", "did you mean")],
+)
+def test_evaluate_says_what_is_wrong_with_the_target(run, trained, target, words):
+    assert words in run("evaluate", "model.mpb", "customers.csv", "--target", target, code=1).stderr
+
+
+def test_evaluate_needs_the_target(run, trained, folder, new):
+    write_text(new.drop_columns(["churned"]), folder / "bare.csv")
+    assert "has no column 'churned'" in run("evaluate", "model.mpb", "bare.csv", code=1).stderr
+
+
+@pytest.mark.parametrize("target", ["churned", "spend"])
+def test_offered_score_is_that_of_the_evaluation(fit, folder, new, target):
+    fit(target=target)
+    model, path = load_model(folder / "model.mpb"), Path("new.csv")
+    table = read_table(path)
+    X, y = make_model_features(table, model, path), np.array(table[target].to_pylist())
+    words = offer_score(model, table, model.predict(X), path)
+    scores = evaluate(model, X, y).scores
+    score = f"accuracy {100 * scores['accuracy'].value:.1f} %" if target == "churned" else f"R² {scores['r2'].value:.3f}"
+    assert words == f"The table has the target {target}: {score}; mpboost evaluate shows more."
+
+
+def test_offered_score_of_the_training_table_is_too_good(trained, folder):
+    model, path = load_model(folder / "model.mpb"), Path("customers.csv")
+    table = read_table(path)
+    words = offer_score(model, table, model.predict(make_model_features(table, model, path)), path)
+    assert ", too good since it is the training table; " in words
+
+
+@pytest.mark.parametrize("kind", ["absent", "missing", "unknown"])
+def test_score_is_not_offered_without_all_targets(trained, folder, new, kind):
+    model, path = load_model(folder / "model.mpb"), Path("new.csv")
+    place = new.column_names.index("churned")
+    table = new.drop_columns(["churned"])
+    if kind != "absent":
+        labels = [None if kind == "missing" else "perhaps", *new["churned"].to_pylist()[1:]]
+        table = new.set_column(place, "churned", [labels])
+    assert offer_score(model, table, np.full(120, "no"), path) is None
