@@ -1,7 +1,6 @@
 """The command evaluate, and the score that predict can offer."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,8 @@ from sklearn.datasets import load_digits
 from mpboost import evaluate, load_model
 from mpboost.cli.evaluation import offer_score
 from mpboost.cli.features import make_model_features
-from mpboost.cli.tables import read_table
+from mpboost.table_files.options import Habits, ReadingOptions
+from mpboost.table_files.reading import TableReading, read_files
 from tests.support.customers import make_customers, write_text
 
 
@@ -49,8 +49,8 @@ def test_evaluate_shows_residuals_of_numbers(run, fit, folder, new):
     assert "Residuals" in words
     assert "upper quartile" in words
     facts = json.loads(run("evaluate", "model.mpb", "new.csv", "--json").stdout)
-    model, table = load_model(folder / "model.mpb"), read_table(folder / "new.csv")
-    errors = np.array(table["spend"]) - model.predict(make_model_features(table, model, Path("new.csv")))
+    model, reading = load_model(folder / "model.mpb"), read_files("new.csv", ReadingOptions())
+    errors = np.array(reading.table["spend"]) - model.predict(make_model_features(reading, model))
     assert facts["residuals"]["median"] == pytest.approx(np.median(errors))
 
 
@@ -95,28 +95,29 @@ def test_evaluate_needs_the_target(run, trained, folder, new):
 @pytest.mark.parametrize("target", ["churned", "spend"])
 def test_offered_score_is_that_of_the_evaluation(fit, folder, new, target):
     fit(target=target)
-    model, path = load_model(folder / "model.mpb"), Path("new.csv")
-    table = read_table(path)
-    X, y = make_model_features(table, model, path), np.array(table[target].to_pylist())
-    words = offer_score(model, table, model.predict(X), path)
+    model, reading = load_model(folder / "model.mpb"), read_files("new.csv", ReadingOptions())
+    X, y = make_model_features(reading, model), np.array(reading.table[target].to_pylist())
+    words = offer_score(model, reading, model.predict(X))
     scores = evaluate(model, X, y).scores
-    score = f"accuracy {100 * scores['accuracy'].value:.1f} %" if target == "churned" else f"R² {scores['r2'].value:.3f}"
+    score = (
+        f"accuracy {100 * scores['accuracy'].value:.1f} %" if target == "churned" else f"R² {scores['r2'].value:.3f}"
+    )
     assert words == f"The table has the target {target}: {score}; mpboost evaluate shows more."
 
 
 def test_offered_score_of_the_training_table_is_too_good(trained, folder):
-    model, path = load_model(folder / "model.mpb"), Path("customers.csv")
-    table = read_table(path)
-    words = offer_score(model, table, model.predict(make_model_features(table, model, path)), path)
+    model, reading = load_model(folder / "model.mpb"), read_files("customers.csv", ReadingOptions())
+    words = offer_score(model, reading, model.predict(make_model_features(reading, model)))
     assert ", too good since it is the training table; " in words
 
 
 @pytest.mark.parametrize("kind", ["absent", "missing", "unknown"])
 def test_score_is_not_offered_without_all_targets(trained, folder, new, kind):
-    model, path = load_model(folder / "model.mpb"), Path("new.csv")
+    model = load_model(folder / "model.mpb")
     place = new.column_names.index("churned")
     table = new.drop_columns(["churned"])
     if kind != "absent":
         labels = [None if kind == "missing" else "perhaps", *new["churned"].to_pylist()[1:]]
         table = new.set_column(place, "churned", [labels])
-    assert offer_score(model, table, np.full(120, "no"), path) is None
+    reading = TableReading(table, "new.csv", "", [], {}, Habits())
+    assert offer_score(model, reading, np.full(120, "no")) is None

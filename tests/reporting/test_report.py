@@ -162,7 +162,7 @@ def test_report_on_new_data_is_about_the_new_rows(models, data, task):
     for name, score in evaluation["scores"].items():
         assert {key: measures[name][key] for key in score} == score
     quality = ["residuals"] if "numbers" in task else ["ranking", "calibration", "confusion"]
-    assert [section["id"] for section in page.find("section")] == [*SECTIONS[:4], *quality, "settings"]
+    assert [section["id"] for section in page.find("section")] == [*SECTIONS[:-1], *quality, "settings"]
     assert "New data." in page.texts
     assert repr(report).endswith(f" on {n_new} new rows)")
     assert "nan" not in " ".join(page.texts).lower().split()
