@@ -8,6 +8,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -291,3 +292,12 @@ def test_report_takes_any_table(kind):
     hardest, first = summary["observations"]["hardest"][0], summary["observations"]["value_names"][0]
     column = "abc".index(first) if first in names else int(first.split()[1])
     assert hardest["values"][0] == X[hardest["row"], column]
+
+
+def test_report_takes_dates_as_the_model_does():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=90), "day": pd.date_range("2024-01-01", periods=90, freq="3D")})
+    model = mpboost.MPGradientBoostingRegressor(n_estimators=10, random_state=0).fit(X, X["day"].dt.month)
+    for rows in (slice(None), slice(0, 60)):
+        features = mpboost.report(model, X[rows], X["day"].dt.month[rows]).dict()["features"]
+        assert {each["name"] for each in features["ranking"]} == {"x", "day:days", "day:month", "day:weekday"}

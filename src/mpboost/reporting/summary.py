@@ -39,7 +39,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Summarise a model and a table: its training table, or new data."""
     check_model(model)
-    table = ReportTable(X)
+    table = ReportTable(X, getattr(model, "feature_names_in_", None))
     if table.n_features != model.n_features_in_:
         raise ValueError(
             f"X has {table.n_features} features, but the model has {model.n_features_in_}: pass the same columns as in "

@@ -1,5 +1,6 @@
 """Read the table of a report: names of rows, facts about columns, values of a few rows."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mpboost.data.dates import split_dates
 from mpboost.data.sources import refuse_lazy
 from mpboost.reporting.plain import simplify
 
@@ -40,14 +42,16 @@ class ReportTable:
     ----------
     X : array-like, data frame or sparse matrix
         The table.
+    features : collection of str or None
+        The features of the model, if they have names: dates of a data frame are split into those of them that are parts.
     """
 
-    def __init__(self, X: Any):
+    def __init__(self, X: Any, features: Collection[str] | None = None):
         refuse_lazy(X, "X")
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         self._table: Any
         if isinstance(frame, nw.DataFrame):
-            self._table = frame
+            self._table = split_dates(frame, () if features is None else features)
         elif sparse.issparse(X):
             self._table = X.tocsr()
         else:
