@@ -43,7 +43,7 @@ class ReportTable:
     X : array-like, data frame or sparse matrix
         The table.
     features : collection of str or None
-        The features of the model, if they have names: dates of a data frame are split into those of them that are parts.
+        The features of the model, if they have names: dates in a data frame are split into their known parts.
     """
 
     def __init__(self, X: Any, features: Collection[str] | None = None):
