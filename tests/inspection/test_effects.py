@@ -268,6 +268,25 @@ def test_spread_is_wide_where_features_interact():
     assert np.max(third.curves[0].high - third.curves[0].low) < 0.5 < np.ptp(third.curves[0].means)
 
 
+def test_spread_of_probabilities_stays_between_0_and_1():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    model = fit(MPGradientBoostingClassifier, X, X[:, 0] + X[:, 1] > 0, n_estimators=200)
+    for effect in compute_effects(model, X):
+        assert effect.curves[0].low.min() == 0.0
+        assert effect.curves[0].high.max() == 1.0
+
+
+def test_direction_does_not_count_missing_values():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (500, 2))
+    y = X[:, 0].copy()
+    X[::5, 0], y[::5] = np.nan, -1.0
+    effect = compute_effects(fit(MPGradientBoostingRegressor, X, y, n_estimators=200), X, 0)[0]
+    assert effect.curves[0].means[-1] < effect.curves[0].means[:-1].min()
+    assert effect.curves[0].direction == "rises"
+
+
 @pytest.mark.parametrize(
     ("means", "direction"),
     [
@@ -387,6 +406,14 @@ def test_display_draws_missing_values_beside_the_curve():
     assert [line.get_ydata()[0] for line in marks] == [curve.means[-1]]
     assert marks[0].get_xdata()[0] > display.lines_[0][0].get_xdata().max()
     assert "missing" in [text.get_text() for text in axes.texts]
+
+
+def test_display_of_many_zeros_begins_at_zero():
+    _, y = make_numbers()
+    X = np.c_[np.r_[np.zeros(200), np.geomspace(1, 1e6, 100)], y]
+    axes = EffectsDisplay.from_estimator(fit(MPGradientBoostingRegressor, X, y), X, 0).ax_[0]
+    assert axes.get_xscale() == "function"
+    assert axes.get_xlim()[0] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,8 @@ class EffectCurve:
     means : float64 array of shape (n_points,)
         Mean prediction of all sampled rows, with the feature at each point.
     low, high : float64 array of shape (n_points,)
-        How much rows differ: 80 % of them move between ``low`` and ``high``, if all of them had the same mean over the
-        points. A wide band tells that the effect depends on other features.
+        How single rows move around the mean: their quantiles of 10 % and 90 %, after all rows are shifted to the same
+        mean over the points. A wide band tells that the effect depends on other features.
     direction : str
         "rises", "falls", "rises then falls", "falls then rises", "mixed" or "flat"; for categories "differs" or "flat".
         The rule is in the notes of ``compute_effects``.

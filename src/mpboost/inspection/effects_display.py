@@ -24,7 +24,7 @@ class EffectsDisplay:
     """Plot of the effects of features: which way each of them pushes the prediction, one axes per feature.
 
     Create it with ``from_estimator``. A curve is the mean prediction with the feature at each value in all rows
-    (partial dependence). 80 % of the rows move inside the band, if all had the same mean: a wide band tells that the
+    (partial dependence). The band shows how 80 % of the single rows move around it: a wide band tells that the
     effect depends on other features. Marks at the bottom show where the rows are; dots of categories are larger the
     more rows they have. All axes have the same scale of predictions. See ``compute_effects`` for how to read effects
     of correlated features.

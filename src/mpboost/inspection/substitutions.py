@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Positions
+from mpboost._arrays import Floats
 from mpboost.boosting.ensembles import EstimatorEnsemble, TreeEnsemble
 from mpboost.data.binned import make_binned_data
 from mpboost.data.tables import DenseTable, SparseTable, Table
