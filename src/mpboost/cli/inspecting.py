@@ -45,7 +45,7 @@ def report(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write an HTML report about a model and its training table: a single file for your browser."""
+    """Write an HTML report about a model and its training table. It is a single file for your browser."""
     shape = _parse_shape(image_shape)
     with Output(as_json=as_json, quiet=quiet) as out:
         check_writable(output, force, {".html", ".htm"})

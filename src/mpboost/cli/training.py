@@ -99,7 +99,7 @@ def tune(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Try several parameter values, and save the model with the best out-of-patch score."""
+    """Try several parameter values and save the best model. Out-of-patch scores decide."""
     from mpboost.cli.estimators import WORDS, make_estimator, make_grid
     from mpboost.cli.output import Output
     from mpboost.cli.tables import check_writable
