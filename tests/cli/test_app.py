@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.metadata
+import os
 import subprocess
 import sys
 
@@ -90,3 +91,20 @@ def test_missing_package_is_named_in_one_line(package, monkeypatch):
     with pytest.raises(SystemExit) as error:
         main()
     assert error.value.code == f'The command line needs {package}: pip install "mpboost[cli]"'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("info", "model.mpb"), ("predict", "model.mpb", "customers.csv", "-qo", "-")])
+def test_reader_that_has_seen_enough_is_no_error(trained, command):
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run(
+        [sys.executable, "-m", "mpboost", *command],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        check=False,
+    )
+    os.close(writer)
+    assert (process.returncode, process.stderr) == (1, "")

@@ -408,7 +408,7 @@ def test_label_issues_have_columns_by_name_and_by_key():
 
 def test_label_issues_look_like_a_table():
     assert repr(make_issues(2)).splitlines() == [
-        "LabelIssues: 2 suspect labels",
+        "LabelIssues: 2 rows, the most suspect first",
         "row  difficulty  given  suggested",
         "  0           1    ape        bee",
         "100         0.5    bee        cat",
@@ -422,7 +422,7 @@ def test_label_issues_show_only_the_first():
 
 
 def test_no_label_issues_are_one_line():
-    assert repr(make_issues(0)) == "LabelIssues: 0 suspect labels"
+    assert repr(make_issues(0)) == "LabelIssues: no rows"
 
 
 def test_label_issues_in_notebooks_do_not_run_what_labels_contain():

@@ -146,6 +146,7 @@ def run_short_of_threads(script):
     limit = """
 import resource
 import mpboost
+from mpboost import *  # now, since importing takes memory
 with open("/proc/self/statm") as statm:
     room = int(statm.read().split()[0]) * resource.getpagesize() + (3 << 29)
 resource.setrlimit(resource.RLIMIT_AS, (room, room))

@@ -18,11 +18,11 @@ COMMANDS = {
     ),
     "report": (
         "inspecting",
-        "Write an HTML report about a model and its training table, or new data: a single file for your browser.",
+        "Write an HTML report about a model and its training table, or new data, as a single file for your browser.",
     ),
     "info": ("information", "Show what is in a model file."),
     "issues": ("inspecting", "List the rows of the training table whose labels are suspect."),
-    "tune": ("training", "Try several parameter values, and save the model with the best out-of-patch score."),
+    "tune": ("training", "Try several parameter values and save the best model. Out-of-patch scores decide."),
 }
 
 SUMMARY = "Minipatch boosting: train models on tables, inspect them, and predict."

@@ -49,7 +49,7 @@ def report(
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Write an HTML report about a model and its training table, or new data: a single file for your browser."""
+    """Write an HTML report about a model and its training table, or new data, as a single file for your browser."""
     shape = _parse_shape(image_shape)
     with Output(as_json=as_json, quiet=quiet) as out:
         check_writable(output, force, {".html", ".htm"})

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,6 +60,9 @@ class Output:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._stack.close()
+        if isinstance(error, BrokenPipeError):  # the reader, for example head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python writes when it ends
+            raise typer.Exit(1) from error
         if isinstance(error, EXPECTED):
             self.show_error(str(error))
             self._write_json({"error": str(error)})
@@ -131,6 +135,7 @@ class Output:
         with self._console.capture() as captured:
             self._console.print(*content, **options)
         self._console.file.write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+        self._console.file.flush()
 
     def note(self, message: str) -> None:
         """Print a note to standard error."""

@@ -108,7 +108,7 @@ def tune(
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Try several parameter values, and save the model with the best out-of-patch score."""
+    """Try several parameter values and save the best model. Out-of-patch scores decide."""
     from mpboost.cli.estimators import WORDS, make_estimator, make_grid
     from mpboost.cli.output import Output
     from mpboost.cli.training_set import choose_target_name, read_training_set, show_training_set

@@ -257,7 +257,7 @@ def _read_values(y: NDArray[Any], name: str) -> NDArray[np.float64]:
             return y.astype(np.float64)
         odd = next(value for value in y.ravel().tolist() if not _is_number(value))
     raise ValueError(
-        f"y contains {reprlib.repr(odd)}, which is no number, but {name} predicts numbers: convert y to numbers, or "
+        f"y contains {reprlib.repr(odd)}, which is not a number, but {name} predicts numbers: convert y to numbers, or "
         "use a classifier for classes."
     )
 

@@ -54,7 +54,7 @@ class LabelIssues(Bunch):
     """
 
     def __len__(self) -> int:
-        """Return the number of suspect labels."""
+        """Return the number of rows."""
         return len(self["row"])
 
     def __bool__(self) -> bool:
@@ -62,9 +62,9 @@ class LabelIssues(Bunch):
         return True
 
     def __repr__(self) -> str:
-        heading = f"LabelIssues: {len(self)} suspect label{'' if len(self) == 1 else 's'}"
         if not len(self):
-            return heading
+            return "LabelIssues: no rows"
+        heading = f"LabelIssues: {len(self)} row{'' if len(self) == 1 else 's'}, the most suspect first"
         cells = [list(self), *zip(*self._format(), strict=True)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
