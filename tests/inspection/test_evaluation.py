@@ -260,7 +260,7 @@ def spoil(values, value, dtype=None):
 @pytest.mark.parametrize(
     ("kind", "make", "words"),
     [
-        ("two classes", lambda X, y: (X, spoil(y, 5)), r"labels that the model does not know: 5\. It was trained on 0, 1"),
+        ("two classes", lambda X, y: (X, spoil(y, 5)), r"does not know: 5\. It was trained on 0, 1"),
         ("two classes", lambda X, y: (X, y.astype(str)), "labels that the model does not know: '1', '0'|'0', '1'"),
         ("two classes", lambda X, y: (X, spoil(y, None, object)), "missing values"),
         ("two classes", lambda X, y: (X, spoil(y, "a", object)), "does not know: 'a'"),

@@ -16,7 +16,8 @@ from mpboost.cli.options import Json, KnownTarget, ModelPath, Quiet, TablePath
 from mpboost.cli.output import Output
 from mpboost.cli.targets import as_labels, read_target
 from mpboost.estimators.base import MinipatchBooster
-from mpboost.inspection.evaluation import Evaluation, Verdict, evaluate as evaluate_model
+from mpboost.inspection.evaluation import Evaluation, Verdict
+from mpboost.inspection.evaluation import evaluate as evaluate_model
 from mpboost.inspection.judgement import decode_targets
 from mpboost.outputs.statistics import compute_r2
 

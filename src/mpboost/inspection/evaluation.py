@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_model
-from mpboost.inspection.confusion import ConfusionCounts
+from mpboost.inspection.confusion import ConfusionCounts, count_confusion
 from mpboost.inspection.judgement import Judgement, judge, judge_table
 from mpboost.outputs.intervals import estimate_interval
 from mpboost.outputs.metrics import DEFAULT_OF_NUMBERS, Metric, name_scoring
@@ -257,7 +257,7 @@ def evaluate_judgement(model: MinipatchBooster, judgement: Judgement, oop: Judge
         len(judgement.rows),
         type(model).__name__,
         classes,
-        None if classes is None else ConfusionCounts.count(judgement, len(classes)),
+        None if classes is None else count_confusion(judgement, len(classes)),
         None if classes is not None else _compute_quartiles(judgement),
         None if classes is not None or oop is None else _compute_quartiles(oop),
     )

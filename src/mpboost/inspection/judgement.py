@@ -119,7 +119,7 @@ def judge_table(model: MinipatchBooster, X: Any, y: Any, sample_weight: Any = No
     given = _look_up_codes(model, y)
     # One pass over the trees: classes, decisions and probabilities all come from what it adds up to.
     outputs: NDArray[Any]
-    outputs = model._judge(X) if isinstance(model, ClassPredictions) else model.predict(X)  # type: ignore[attr-defined]
+    outputs = model._judge(X) if isinstance(model, ClassPredictions) else model.predict(X)
     if len(outputs) != len(given):
         raise ValueError(f"X has {len(outputs)} rows, but y has {len(given)}.")
     is_training = _are_training_rows(model, given, outputs)

@@ -66,4 +66,3 @@ def _find_metric(model: MinipatchBooster) -> Metric:
             "the fit had. (Model files do not contain functions.)"
         )
     return Metric(scoring, model.classes_ if isinstance(model, ClassPredictions) else None)
-

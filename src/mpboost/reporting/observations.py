@@ -11,7 +11,7 @@ from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import Judgement, decode_targets
 from mpboost.inspection.label_issues import estimate_label_noise, find_label_issues
 from mpboost.reporting.features import rank
-from mpboost.reporting.plain import draw_image, simplify, simplify_all
+from mpboost.reporting.plain import draw_image, simplify_all
 from mpboost.reporting.quality import pick_points
 from mpboost.reporting.table import ReportTable
 
@@ -129,9 +129,7 @@ def _list_rows(
         given = _name_targets(model, model._targets[rows])
     else:
         places = np.searchsorted(judgement.rows, rows)
-        given, suggested = (
-            _name_targets(model, targets[places]) for targets in (judgement.given, judgement.predicted)
-        )
+        given, suggested = (_name_targets(model, targets[places]) for targets in (judgement.given, judgement.predicted))
         difficulties = simplify_all(judgement.difficulty[places])
     labels = table.name_rows(rows)
     top = rank(model.feature_probabilities_)[: 0 if shape else N_VALUES]

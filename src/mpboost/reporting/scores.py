@@ -30,7 +30,7 @@ OWN_MEANING = "the score that the model was trained by"
 
 
 def summarise_scores(model: MinipatchBooster, judgement: Judgement | None, oop: Judgement | None) -> dict[str, Any]:
-    """Summarise the scores of a model, and where its training stopped; ``judgement`` is of new rows, if there are any."""
+    """Summarise the scores of a model, of new rows if there are any, and where its training stopped."""
     scores = compute_scores(model, judgement, oop)
     main = scores[choose_main(model)]
     return {
