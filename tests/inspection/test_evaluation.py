@@ -1,6 +1,7 @@
 """Evaluations tell the scores of scikit-learn, which rows they are about, and what is wrong with the rows."""
 
 import json
+from copy import copy
 
 import numpy as np
 import pytest
@@ -124,6 +125,23 @@ def test_training_table_is_known_by_the_rows_that_counted():
     assert evaluation.n_rows == len(y) - 100
     with pytest.raises(ValueError, match="does not know: 7"):
         mpboost.evaluate(model, X[::-1], y[::-1])
+
+
+@pytest.mark.parametrize("kind", ["two classes", "colours", "numbers"])
+def test_training_table_with_other_targets_is_told(fitted, kind):
+    model, (X, y), _ = fitted[kind]
+    changed = y.copy()
+    changed[[3, 5]] = changed[[5, 3]] if kind == "numbers" else 1 - changed[[3, 5]]
+    with pytest.warns(UserWarning, match=f"the training table, but 2 of {len(y)} targets differ"):
+        evaluation = mpboost.evaluate(model, X, changed)
+    assert not evaluation.is_training
+
+
+def test_training_rows_count_however_small_their_probability(fitted):
+    model, (X, y), _ = fitted["two classes"]
+    model = copy(model)
+    model.observation_probabilities_ = np.eye(len(y))[0]
+    assert mpboost.evaluate(model, X, y).n_rows == len(y)
 
 
 def test_rows_are_predicted_once(fitted, monkeypatch):

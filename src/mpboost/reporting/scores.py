@@ -7,7 +7,7 @@ import numpy as np
 
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.evaluation import choose_main, compute_scores, judge_difference
-from mpboost.inspection.judgement import Judgement
+from mpboost.inspection.judgement import Judgement, find_trained_rows
 from mpboost.inspection.stages import name_score, read_scores
 from mpboost.reporting.plain import simplify, simplify_all
 
@@ -56,7 +56,7 @@ def summarise_scores(model: MinipatchBooster, judgement: Judgement | None, oop: 
 def _compare(model: MinipatchBooster, judgement: Judgement | None, oop: Judgement | None) -> list[dict[str, Any]]:
     """Compute what helps to judge the scores: those of a model that learned nothing, and the usual error."""
     if hasattr(model, "classes_"):
-        largest = int(np.bincount(model._targets[model.observation_probabilities_ > 0]).argmax())
+        largest = int(np.bincount(model._targets[find_trained_rows(model)]).argmax())
         name, meaning = "always the largest class", "accuracy of a model that learned nothing"
         return [_compare_one(name, meaning, lambda each: np.mean(each.given == largest), judgement, oop)]
     return [
