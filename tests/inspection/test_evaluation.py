@@ -194,8 +194,14 @@ def test_evaluation_of_one_row_has_no_intervals(fitted):
     model, _, (X, y) = fitted["numbers"]
     evaluation = mpboost.evaluate(model, X[:1], y[:1])
     assert evaluation.scores["mean_absolute_error"].interval is None
-    assert evaluation.verdict is None
     assert "mean absolute error" in str(evaluation)
+    assert repr(evaluation) == "Evaluation(1 new row, R² unknown)"
+
+
+def test_verdict_of_few_rows_is_unknown(fitted):
+    model, _, (X, y) = fitted["numbers"]
+    assert mpboost.evaluate(model, X[:29], y[:29] + 1000.0).verdict is None
+    assert mpboost.evaluate(model, X[:30], y[:30] + 1000.0).verdict == "worse"
 
 
 @each_kind

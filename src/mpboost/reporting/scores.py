@@ -42,7 +42,7 @@ def summarise_scores(model: MinipatchBooster, judgement: Judgement | None, oop: 
         "baseline": simplify(model.constant_score_),
         "is_corrected": bool(model.oop_score_ > model.oop_scores_[model.best_iteration_ - 1]),
         "main": main.name,
-        "verdict": judge_difference(main),
+        "verdict": None if judgement is None else judge_difference(main, len(judgement.rows)),
         "measures": [
             {"name": name} | each.to_dict() | {"meaning": MEANINGS.get(name, OWN_MEANING)}
             for name, each in scores.items()
