@@ -1,6 +1,7 @@
 """Evaluations tell the scores of scikit-learn, which rows they are about, and what is wrong with the rows."""
 
 import json
+from copy import copy
 
 import numpy as np
 import pytest
@@ -126,6 +127,23 @@ def test_training_table_is_known_by_the_rows_that_counted():
         mpboost.evaluate(model, X[::-1], y[::-1])
 
 
+@pytest.mark.parametrize("kind", ["two classes", "colours", "numbers"])
+def test_training_table_with_other_targets_is_told(fitted, kind):
+    model, (X, y), _ = fitted[kind]
+    changed = y.copy()
+    changed[[3, 5]] = changed[[5, 3]] if kind == "numbers" else 1 - changed[[3, 5]]
+    with pytest.warns(UserWarning, match=f"the training table, but 2 of {len(y)} targets differ"):
+        evaluation = mpboost.evaluate(model, X, changed)
+    assert not evaluation.is_training
+
+
+def test_training_rows_count_however_small_their_probability(fitted):
+    model, (X, y), _ = fitted["two classes"]
+    model = copy(model)
+    model.observation_probabilities_ = np.eye(len(y))[0]
+    assert mpboost.evaluate(model, X, y).n_rows == len(y)
+
+
 def test_rows_are_predicted_once(fitted, monkeypatch):
     model, _, (X, y) = fitted["two classes"]
     calls, total = [], type(model)._total
@@ -176,8 +194,14 @@ def test_evaluation_of_one_row_has_no_intervals(fitted):
     model, _, (X, y) = fitted["numbers"]
     evaluation = mpboost.evaluate(model, X[:1], y[:1])
     assert evaluation.scores["mean_absolute_error"].interval is None
-    assert evaluation.verdict is None
     assert "mean absolute error" in str(evaluation)
+    assert repr(evaluation) == "Evaluation(1 new row, R² unknown)"
+
+
+def test_verdict_of_few_rows_is_unknown(fitted):
+    model, _, (X, y) = fitted["numbers"]
+    assert mpboost.evaluate(model, X[:29], y[:29] + 1000.0).verdict is None
+    assert mpboost.evaluate(model, X[:30], y[:30] + 1000.0).verdict == "worse"
 
 
 @each_kind
@@ -260,7 +284,7 @@ def spoil(values, value, dtype=None):
 @pytest.mark.parametrize(
     ("kind", "make", "words"),
     [
-        ("two classes", lambda X, y: (X, spoil(y, 5)), r"labels that the model does not know: 5\. It was trained on 0, 1"),
+        ("two classes", lambda X, y: (X, spoil(y, 5)), r"does not know: 5\. It was trained on 0, 1"),
         ("two classes", lambda X, y: (X, y.astype(str)), "labels that the model does not know: '1', '0'|'0', '1'"),
         ("two classes", lambda X, y: (X, spoil(y, None, object)), "missing values"),
         ("two classes", lambda X, y: (X, spoil(y, "a", object)), "does not know: 'a'|text and numbers"),

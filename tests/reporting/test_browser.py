@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from html import escape
 from urllib.parse import unquote
 
 import pytest
@@ -57,6 +58,61 @@ window.addEventListener("load", () => {
 </script>"""
 
 
+#: Tells the frame around the page what does not fit, how small the texts of charts are, and what is shown.
+MEASURE = """<script>
+window.addEventListener("load", () => {
+  const isShown = (each) => each.getBoundingClientRect().width > 0;
+  const shown = Array.from(document.querySelectorAll("header *, main *, footer *")).filter(isShown);
+  const isPaper = getComputedStyle(document.querySelector("nav")).display === "none";  // which nobody can scroll
+  const loose = shown.filter((each) => isPaper || !each.parentNode.closest(".scroll"));
+  const fits = (each) => each.getBoundingClientRect().right <= window.innerWidth + 1;
+  const marks = loose.filter((each) => !each.ownerSVGElement || each.tagName === "text");
+  const charts = Array.from(document.querySelectorAll("svg.chart")).filter(isShown);
+  const texts = Array.from(document.querySelectorAll("svg.chart text")).filter(isShown);
+  parent.postMessage(JSON.stringify({
+    faults,
+    width: window.innerWidth,
+    tooWide: marks.filter((each) => !fits(each)).map((each) => `${each.tagName} ${each.textContent.slice(0, 40)}`),
+    smallestText: Math.min(...texts.map((each) => each.getBoundingClientRect().height)),
+    scoreCharts: charts.filter((each) => each.closest("#score")).map((each) => each.getBoundingClientRect().width),
+    nCharts: charts.length,
+    hasNavigation: isShown(document.querySelector("nav")),
+    about: document.querySelector(".about").textContent,
+    ink: getComputedStyle(document.body).color,
+    page: getComputedStyle(document.body).backgroundColor,
+  }), "*");
+});
+</script>"""
+
+#: Width of the page, and options of the browser.
+VIEWS = {
+    "light": (1100, []),
+    "dark": (1100, ["--blink-settings=preferredColorScheme=0"]),
+    "narrow": (500, []),
+    "phone": (390, []),
+    "print": (688, []),  # A4 without its margins
+}
+
+
+def measure(page, view, tmp_path):
+    """Load a page in a frame of the width of a view, and give what it measured."""
+    width, options = VIEWS[view]
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', WATCH, page)
+    page = page.replace("</body>", MEASURE + "</body>")
+    if view == "print":
+        page = page.replace("@media print", "@media all")
+    frame = f'<iframe style="border:0;width:{width}px;height:4000px" srcdoc="{escape(page)}"></iframe>'
+    listen = """<script>window.addEventListener("message", (event) => {
+      const out = document.createElement("pre");
+      out.id = "seen";
+      out.textContent = encodeURIComponent(event.data);
+      document.body.append(out);
+    });</script>"""
+    path = tmp_path / "frame.html"
+    path.write_text(f'<meta name="color-scheme" content="light dark"><body>{listen}{frame}', encoding="utf-8")
+    return json.loads(unquote(re.search(r'<pre id="seen">(.*?)</pre>', dump(path, tmp_path, *options))[1]))
+
+
 def browse(page, tmp_path):
     """Load a page, with a probe in it that the page's own policy would not let in; give what the probe saw."""
     page, n_policies = re.subn(r'<meta http-equiv="Content-Security-Policy".*?>', WATCH, page)
@@ -67,10 +123,10 @@ def browse(page, tmp_path):
     return json.loads(unquote(re.search(r'<pre id="seen">(.*?)</pre>', dom)[1]))
 
 
-def dump(path, tmp_path):
+def dump(path, tmp_path, *more):
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--virtual-time-budget=5000"]
     options += ["--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-sync"]
-    command = [BROWSER, *options, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", path.as_uri()]
+    command = [BROWSER, *options, *more, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", path.as_uri()]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
 
 
@@ -102,3 +158,29 @@ def test_page_with_its_policy_runs_its_script(reports, tmp_path):
     dom = dump(path, tmp_path)
     assert '<th class="n"><button type="button">rank</button></th>' in dom
     assert dom.count("data-note=") > 500
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("task", ["two classes", "many classes", "gradients of numbers"])
+def test_page_on_new_data_fits_any_view(models, data, tmp_path, task, view):
+    _, X, y = data[task]
+    n_new = len(y) // 3
+    seen = measure(mpboost.report(models[task], X[:n_new], y[:n_new]).html(), view, tmp_path)
+    assert seen["faults"] == []
+    assert seen["width"] == VIEWS[view][0]
+    assert seen["tooWide"] == []
+    assert seen["smallestText"] >= 8
+    assert len(seen["scoreCharts"]) == 1  # the wide or the narrow one
+    assert 0.8 * seen["width"] < seen["scoreCharts"][0] <= seen["width"]
+    assert seen["nCharts"] >= (6 if "numbers" in task else 7)
+    assert seen["hasNavigation"] == (view != "print")
+    assert f"These {n_new} rows are not the table" in seen["about"]
+    brightness = [sum(map(int, re.findall(r"\d+", seen[part])[:3])) for part in ("ink", "page")]
+    assert (brightness[0] > brightness[1]) == (view == "dark")
+
+
+@pytest.mark.parametrize("view", ["light", "phone"])
+def test_page_on_the_training_table_fits_any_view(reports, tmp_path, view):
+    seen = measure(reports["two classes"].html(), view, tmp_path)
+    assert (seen["faults"], seen["tooWide"], len(seen["scoreCharts"])) == ([], [], 1)
+    assert "rows that the model was trained on" in seen["about"]

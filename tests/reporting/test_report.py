@@ -237,7 +237,7 @@ def test_report_warns_of_columns_that_are_empty_in_the_new_table(models, data):
     _, X, y = data["two classes"]
     X = X[:100].assign(**{"mean area": np.nan, "mean radius": 1.0})
     titles = [each["title"] for each in mpboost.report(models["two classes"], X, y[:100]).dict()["warnings"]]
-    assert "1 of 30 columns of the new table have no values" in titles
+    assert "1 of 30 columns of the new table has no values" in titles
 
 
 def test_report_says_what_to_install(reports, monkeypatch):

@@ -1,6 +1,7 @@
 """Count which classes are predicted for which."""
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,8 @@ from numpy.typing import NDArray
 from mpboost.inspection.judgement import Judgement
 
 
-class ConfusionCounts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ConfusionCounts:
     """Numbers of rows by given and predicted class, for the pairs that occur: thousands of classes have few of them.
 
     Attributes
@@ -25,12 +27,6 @@ class ConfusionCounts(NamedTuple):
     predicted: NDArray[np.int64]
     counts: NDArray[np.int64]
     n_classes: int
-
-    @classmethod
-    def count(cls, judgement: Judgement, n_classes: int) -> Self:
-        """Count the rows of a judgement."""
-        pairs, counts = np.unique(judgement.given * n_classes + judgement.predicted, return_counts=True)
-        return cls(*np.divmod(pairs, n_classes), counts, n_classes)
 
     def to_matrix(self) -> NDArray[np.int64]:
         """Return a matrix with a row for each given class and a column for each predicted class."""
@@ -61,3 +57,9 @@ class ConfusionCounts(NamedTuple):
         sums = np.zeros(self.n_classes, dtype=np.int64)
         np.add.at(sums, codes, counts)
         return sums
+
+
+def count_confusion(judgement: Judgement, n_classes: int) -> ConfusionCounts:
+    """Count which classes are predicted for which in a judgement."""
+    pairs, counts = np.unique(judgement.given * n_classes + judgement.predicted, return_counts=True)
+    return ConfusionCounts(*np.divmod(pairs, n_classes), counts, n_classes)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_model
-from mpboost.inspection.confusion import ConfusionCounts
+from mpboost.inspection.confusion import ConfusionCounts, count_confusion
 from mpboost.inspection.judgement import Judgement, judge, judge_table
 from mpboost.outputs.intervals import estimate_interval
 from mpboost.outputs.metrics import Metric, name_scoring
@@ -20,6 +20,8 @@ from mpboost.outputs.predictions import CachedPredictions, Predictions
 MAX_CELLS = 2_000_000
 #: With more classes there is no confusion matrix in ``to_dict``; number of the most frequent mistakes to list.
 MAX_CLASSES, N_MISTAKES = 40, 12
+#: With fewer rows, it is not said whether a score differs from the out-of-patch score.
+MIN_ROWS = 30
 #: The quantiles of residuals, and their names.
 QUARTILES = {"least": 0.0, "lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75, "most": 1.0}
 
@@ -146,9 +148,9 @@ class Evaluation:
     def verdict(self) -> Verdict | None:
         """Whether the main score is clearly "worse" or "better" than out of patch, or "as expected".
 
-        None on the training table, and without both scores and their intervals.
+        None on the training table, for fewer than 30 rows, and without both scores and their intervals.
         """
-        return None if self.is_training else judge_difference(self.scores[self.main])
+        return None if self.is_training else judge_difference(self.scores[self.main], self.n_rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, in types that JSON has.
@@ -180,16 +182,19 @@ class Evaluation:
         }
 
     def __repr__(self) -> str:
-        score, kind = self.scores[self.main], "training" if self.is_training else "new"
+        score = self.scores[self.main]
         known = "unknown" if score.value is None else f"{score.value:.4g}"
-        return f"Evaluation({self.n_rows} {kind} rows, {score.title} {known})"
+        return f"Evaluation({self._describe_rows()}, {score.title} {known})"
 
     def __str__(self) -> str:
-        kind = "training" if self.is_training else "new"
-        lines = [f"{self.model_name} on {self.n_rows} {kind} rows", *_align(_tabulate(self.scores.values()))]
+        lines = [f"{self.model_name} on {self._describe_rows()}", *_align(_tabulate(self.scores.values()))]
         if self.is_training:
             lines.append("These are the training rows: their scores are too good, the out-of-patch ones are honest.")
         return "\n".join(lines)
+
+    def _describe_rows(self) -> str:
+        kind = "training" if self.is_training else "new"
+        return f"{self.n_rows} {kind} row{'' if self.n_rows == 1 else 's'}"
 
 
 def evaluate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
@@ -258,7 +263,7 @@ def evaluate_judgement(model: MinipatchBooster, judgement: Judgement, oop: Judge
         len(judgement.rows),
         type(model).__name__,
         classes,
-        None if classes is None else ConfusionCounts.count(judgement, len(classes)),
+        None if classes is None else count_confusion(judgement, len(classes)),
         None if classes is not None else _compute_quartiles(judgement),
         None if classes is not None or oop is None else _compute_quartiles(oop),
     )
@@ -298,8 +303,10 @@ def choose_main(model: MinipatchBooster) -> str:
     return next((each.name for each in measures if _is_main(model, each)), measures[0].name)
 
 
-def judge_difference(score: Score) -> Verdict | None:
-    """Tell whether a score is clearly worse or better than out of patch; None if one of them is unknown."""
+def judge_difference(score: Score, n_rows: int) -> Verdict | None:
+    """Tell whether a score of so many rows is clearly worse or better than out of patch; None if that is unknown."""
+    if n_rows < MIN_ROWS:  # intervals of so few rows are rough
+        return None
     if score.value is None or score.oop_value is None or score.interval is None or score.oop_interval is None:
         return None
     # Half the length of an interval is two standard errors.

@@ -1,5 +1,6 @@
 """Predictions of rows by learners that never saw them: out-of-patch, or of new rows; for all that judges a model."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +18,9 @@ from mpboost.tasks.losses import RawPredictions
 
 #: Rows that are judged at a time, so that they stay in the cache.
 BATCH_ROWS = 1 << 14
+
+#: A table of numbers is taken for the training table with changes if at most this share of the targets differs.
+MAX_CHANGED = 0.1
 
 
 @dataclass(frozen=True)
@@ -119,13 +123,13 @@ def judge_table(model: MinipatchBooster, X: Any, y: Any, sample_weight: Any = No
     given = _look_up_codes(model, y)
     # One pass over the trees: classes, decisions and probabilities all come from what it adds up to.
     outputs: NDArray[Any]
-    outputs = model._judge(X) if isinstance(model, ClassPredictions) else model.predict(X)  # type: ignore[attr-defined]
+    outputs = model._judge(X) if isinstance(model, ClassPredictions) else model.predict(X)
     if len(outputs) != len(given):
         raise ValueError(f"X has {len(outputs)} rows, but y has {len(given)}.")
     is_training = _are_training_rows(model, given, outputs)
     counts = np.ones(len(given), dtype=bool) if weights is None else weights > 0
     if is_training:
-        counts &= model.observation_probabilities_ > 0
+        counts &= find_trained_rows(model)
     rows = np.flatnonzero(counts)
     _refuse_unknown(model, y[rows], given[rows])
     given, outputs = given[rows], outputs[rows]
@@ -145,6 +149,12 @@ def judge_table(model: MinipatchBooster, X: Any, y: Any, sample_weight: Any = No
         is_training,
         take,
     )
+
+
+def find_trained_rows(model: MinipatchBooster) -> NDArray[np.bool_]:
+    """Return which rows of the training table counted in the fit: those whose weight was not 0."""
+    # The probability of an easy row may be too small for a float, that is, 0.
+    return (model.observation_probabilities_ > 0) | ~np.isnan(model.observation_difficulty_)
 
 
 def choose_judgement(model: MinipatchBooster, X: Any, y: Any) -> Judgement:
@@ -267,18 +277,29 @@ def _compute_difficulty(
 
 
 def _are_training_rows(model: MinipatchBooster, given: NDArray[Any], outputs: NDArray[Any]) -> bool:
-    """Check whether rows are those that the model was trained on, as far as it can tell: by their targets, in order.
+    """Check whether rows are those that the model was trained on, as far as it can tell; warn if only targets differ.
 
-    Other rows may have the same targets in the same order. Votes then show it: the whole model gives a training row at
-    least the votes that it has out of patch.
+    The targets tell it, in their order. Other rows may have the same targets: for models that vote, the votes must
+    agree as well.
     """
-    counts = model.observation_probabilities_ > 0  # the targets of rows of weight 0 are not known
-    if len(given) != len(model._targets) or not np.array_equal(given[counts], model._targets[counts]):
+    counts = find_trained_rows(model)  # the targets of others are not known
+    if len(given) != len(counts):
         return False
-    if not hasattr(model, "_ranks"):
-        return True
-    rows = np.flatnonzero(model.oop_counts_)
-    return bool((outputs[rows] >= _read_outputs(model, rows)).all())
+    n_changed, n_all = np.count_nonzero(given[counts] != model._targets[counts]), np.count_nonzero(counts)
+    if hasattr(model, "_ranks"):
+        # The whole model gives a training row at least the votes that it has out of patch.
+        rows = np.flatnonzero(model.oop_counts_)
+        is_known = bool((outputs[rows] >= _read_outputs(model, rows)).all())
+        is_known &= len(rows) > 0 or n_changed == 0
+    else:
+        is_known = n_changed <= (0 if hasattr(model, "classes_") else MAX_CHANGED * n_all)
+    if is_known and n_changed:
+        warnings.warn(
+            f"This seems to be the training table, but {n_changed} of {n_all} targets differ from training. It counts "
+            "as new data; scores of rows that the model was trained on are too good. Fit the model again.",
+            stacklevel=4,
+        )
+    return is_known and not n_changed
 
 
 def _read_outputs(model: MinipatchBooster, rows: NDArray[np.int64]) -> NDArray[Any]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mpboost.inspection.checks import check_predicts
-from mpboost.inspection.confusion import ConfusionCounts
+from mpboost.inspection.confusion import count_confusion
 from mpboost.inspection.drawing import count_rows, make_axes, shorten
 from mpboost.inspection.judgement import choose_judgement
 
@@ -106,7 +106,7 @@ class OOPConfusionDisplay:
         """
         check_predicts("classes", model, cls.__name__, instead="OOPResidualsDisplay")
         judgement = choose_judgement(model, X, y)
-        matrix = ConfusionCounts.count(judgement, len(model.classes_)).to_matrix()
+        matrix = count_confusion(judgement, len(model.classes_)).to_matrix()
         labels = model.classes_ if display_labels is None else display_labels
         return cls(matrix, display_labels=labels, source=judgement.source).plot(ax=ax)
 

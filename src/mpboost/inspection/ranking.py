@@ -75,10 +75,7 @@ def trace_curves(judgement: Judgement, classes: NDArray[Any], max_curves: int) -
     """
     chosen = judgement.sample(MAX_CELLS // len(classes))
     predictions = chosen.take(np.arange(len(chosen.rows)))
-    if len(classes) == 2:
-        columns = {1: predictions.decide()}
-    else:
-        columns = dict(enumerate(predictions.estimate().T))
+    columns = {1: predictions.decide()} if len(classes) == 2 else dict(enumerate(predictions.estimate().T))
     return pick_worst((trace_curve(classes[k], each, chosen.given == k) for k, each in columns.items()), max_curves)
 
 

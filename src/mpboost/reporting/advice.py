@@ -202,7 +202,7 @@ def _check_empty_columns(names: Sequence[str], is_empty: NDArray[np.bool_]) -> d
     if not len(empty):
         return None
     return _warn(
-        f"{len(empty):,} of {len(names):,} columns of the new table have no values",
+        f"{len(empty):,} of {len(names):,} columns of the new table {'has' if len(empty) == 1 else 'have'} no values",
         f"The model has to do without them: {_list_columns(names, empty)}",
         "Check that these columns are filled as in the training table.",
     )

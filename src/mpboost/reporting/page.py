@@ -112,7 +112,8 @@ class Report:
         if not self._summary["about"]["is_training"]:
             main = next(each for each in score["measures"] if each["name"] == score["main"])
             value = "unknown" if main["value"] is None else f"{main['value']:.2f}"
-            known = f"{main['title']} {value} on {self._summary['about']['n_rows']} new rows"
+            n_rows = self._summary["about"]["n_rows"]
+            known = f"{main['title']} {value} on {n_rows} new row{'' if n_rows == 1 else 's'}"
         return f"Report({self._summary['title']!r}, {known})"
 
     def dict(self) -> dict[str, Any]:

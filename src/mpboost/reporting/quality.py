@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost.estimators.base import MinipatchBooster
-from mpboost.inspection.confusion import ConfusionCounts
+from mpboost.inspection.confusion import ConfusionCounts, count_confusion
 from mpboost.inspection.judgement import Judgement, compute_probabilities
 from mpboost.inspection.probability_bins import bin_probabilities
 from mpboost.inspection.ranking import RankingCurve, trace_curves
@@ -59,12 +59,10 @@ def summarise_confusion(model: MinipatchBooster, judgement: Judgement, oop: Judg
     """Count which classes are predicted for which; beside new rows, recall and precision are also out-of-patch."""
     n_classes = len(model.classes_)
     names = [str(simplify(name)) for name in model.classes_]
-    confusion = ConfusionCounts.count(judgement, n_classes)
+    confusion = count_confusion(judgement, n_classes)
     totals, (recall, precision) = confusion.count_given(), _rate_classes(confusion)
     unknown = np.full(n_classes, np.nan)
-    oop_recall, oop_precision = (
-        (unknown, unknown) if oop is None else _rate_classes(ConfusionCounts.count(oop, n_classes))
-    )
+    oop_recall, oop_precision = (unknown, unknown) if oop is None else _rate_classes(count_confusion(oop, n_classes))
     shown = np.argsort(np.nan_to_num(recall, nan=2.0), kind="stable")[:MAX_CLASSES]
     has_matrix = n_classes <= MAX_CLASSES
     return {

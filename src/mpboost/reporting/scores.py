@@ -7,7 +7,7 @@ import numpy as np
 
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.evaluation import choose_main, compute_scores, judge_difference
-from mpboost.inspection.judgement import Judgement
+from mpboost.inspection.judgement import Judgement, find_trained_rows
 from mpboost.inspection.stages import name_score, read_scores
 from mpboost.reporting.plain import simplify, simplify_all
 
@@ -30,7 +30,7 @@ OWN_MEANING = "the score that the model was trained by"
 
 
 def summarise_scores(model: MinipatchBooster, judgement: Judgement | None, oop: Judgement | None) -> dict[str, Any]:
-    """Summarise the scores of a model, and where its training stopped; ``judgement`` is of new rows, if there are any."""
+    """Summarise the scores of a model, of new rows if there are any, and where its training stopped."""
     scores = compute_scores(model, judgement, oop)
     main = scores[choose_main(model)]
     return {
@@ -42,7 +42,7 @@ def summarise_scores(model: MinipatchBooster, judgement: Judgement | None, oop: 
         "baseline": simplify(model.constant_score_),
         "is_corrected": bool(model.oop_score_ > model.oop_scores_[model.best_iteration_ - 1]),
         "main": main.name,
-        "verdict": judge_difference(main),
+        "verdict": None if judgement is None else judge_difference(main, len(judgement.rows)),
         "measures": [
             {"name": name} | each.to_dict() | {"meaning": MEANINGS.get(name, OWN_MEANING)}
             for name, each in scores.items()
@@ -56,7 +56,7 @@ def summarise_scores(model: MinipatchBooster, judgement: Judgement | None, oop: 
 def _compare(model: MinipatchBooster, judgement: Judgement | None, oop: Judgement | None) -> list[dict[str, Any]]:
     """Compute what helps to judge the scores: those of a model that learned nothing, and the usual error."""
     if hasattr(model, "classes_"):
-        largest = int(np.bincount(model._targets[model.observation_probabilities_ > 0]).argmax())
+        largest = int(np.bincount(model._targets[find_trained_rows(model)]).argmax())
         name, meaning = "always the largest class", "accuracy of a model that learned nothing"
         return [_compare_one(name, meaning, lambda each: np.mean(each.given == largest), judgement, oop)]
     return [

@@ -7,7 +7,7 @@ import numpy as np
 
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.checks import check_image_shape, check_model
-from mpboost.inspection.judgement import Judgement, judge, judge_table
+from mpboost.inspection.judgement import Judgement, find_trained_rows, judge, judge_table
 from mpboost.reporting.advice import advise
 from mpboost.reporting.effects import summarise_effects
 from mpboost.reporting.features import summarise_features
@@ -104,7 +104,7 @@ def _describe_model(model: MinipatchBooster) -> dict[str, Any]:
         "n_iterations": model.n_iter_,
         "stop_reason": model.stop_reason_,
         "patch": [model.max_samples_, model.max_features_],
-        "n_rows": int(np.count_nonzero(model.observation_probabilities_)),
+        "n_rows": int(np.count_nonzero(find_trained_rows(model))),
     }
 
 
