@@ -13,8 +13,8 @@ from mpboost.inspection.confusion import ConfusionCounts, count_confusion
 from mpboost.inspection.judgement import Judgement, judge, judge_table
 from mpboost.outputs.intervals import estimate_interval
 from mpboost.outputs.metrics import Metric, name_scoring
-from mpboost.outputs.score_names import DEFAULT_OF_NUMBERS
 from mpboost.outputs.predictions import CachedPredictions, Predictions
+from mpboost.outputs.score_names import DEFAULT_OF_NUMBERS
 
 #: Out-of-patch scores are computed from at most so many probabilities; if there are more, from a sample of the rows.
 MAX_CELLS = 2_000_000
