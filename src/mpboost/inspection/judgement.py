@@ -292,7 +292,7 @@ def _are_training_rows(model: MinipatchBooster, given: NDArray[Any], outputs: ND
         is_known = bool((outputs[rows] >= _read_outputs(model, rows)).all())
         is_known &= len(rows) > 0 or n_changed == 0
     else:
-        is_known = n_changed <= (0 if hasattr(model, "classes_") else MAX_CHANGED * n_all)
+        is_known = bool(n_changed <= (0 if hasattr(model, "classes_") else MAX_CHANGED * n_all))
     if is_known and n_changed:
         warnings.warn(
             f"This seems to be the training table, but {n_changed} of {n_all} targets differ from training. It counts "
