@@ -292,7 +292,7 @@ def spoil(values, value, dtype=None):
         ("two classes", lambda X, y: (X[:, :3], y), "X has 3 features"),
         ("two classes", lambda X, y: (X, None), "y is None"),
         ("numbers", lambda X, y: (X, spoil(y, np.nan)), "NaN"),
-        ("numbers", lambda X, y: (X, ["low"] * len(y)), "'low', which is no number"),
+        ("numbers", lambda X, y: (X, ["low"] * len(y)), "'low', which is not a number"),
         ("numbers", lambda X, y: (X, y, np.zeros(len(y))), "at least one non-zero"),
         ("numbers", lambda X, y: (X, y, -np.ones(len(y))), "Negative values"),
     ],

@@ -116,17 +116,20 @@ def test_parameters_that_are_objects_become_none(path):
     assert loaded.decision_function(X).tolist() == model.decision_function(X).tolist()
 
 
+OF_THE_COMMAND_LINE = {"target_name_", "table_habits_"}
+
+
 def test_every_attribute_of_a_fit_has_a_field():
     X, y = make_integers()
     frame = pd.DataFrame(X, columns=list("abcde")).assign(f=pd.Categorical(np.where(y, "u", "v")))
     model = MPBoostClassifier(**SMALL).fit(frame, y, X_val=frame, y_val=y)
-    attributes = {field.attribute for field in FIELDS[MPBoostClassifier]} - {"target_name_"}  # of the command line
+    attributes = {field.attribute for field in FIELDS[MPBoostClassifier]} - OF_THE_COMMAND_LINE
     assert set(vars(model)) - set(model.get_params()) == attributes - {"_colours"}
     colours = MPBoostClassifier(multiclass="oc", **SMALL).fit(frame, y + (X[:, 0] > 50), X_val=frame, y_val=y)
     assert set(vars(colours)) - set(model.get_params()) == attributes
     for estimator in FIELDS.keys() - {MPBoostClassifier}:
         other = estimator(**SMALL).fit(frame, y, X_val=frame, y_val=y)
-        attributes = {field.attribute for field in FIELDS[estimator]} - {"target_name_"}
+        attributes = {field.attribute for field in FIELDS[estimator]} - OF_THE_COMMAND_LINE
         assert set(vars(other)) - set(other.get_params()) == attributes
 
 
