@@ -31,6 +31,17 @@ def count(n: int, noun: str) -> str:
     return f"{n:,}".replace(",", " ") + f" {noun}{plural}"
 
 
+def format_number(value: float) -> str:
+    """Format a number with four significant digits, or all before the point; thousands are apart.
+
+    Examples
+    --------
+    >>> [format_number(value) for value in (85000.0, -0.012345, 9e6, 12.3456, 1e20)]
+    ['85 000', '-0.01235', '9 000 000', '12.35', '1e+20']
+    """
+    return f"{value:,.0f}".replace(",", " ") if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
 def list_names(names: Iterable[object], most: int = 8) -> str:
     """Join names by commas; if there are many, only the first ones.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
-from mpboost._wording import count, format_share
+from mpboost._wording import count, format_number, format_share
 from mpboost.cli.features import make_model_features
 from mpboost.cli.model_summary import get_target_name, open_model
 from mpboost.cli.options import Json, KnownTarget, ModelPath, Quiet, Tables, takes_reading_options
@@ -74,7 +74,8 @@ def evaluate(
 def show_scores(evaluation: Evaluation, out: Output) -> None:
     """Show the scores and their intervals, beside the out-of-patch ones."""
     scores = evaluation.scores.values()
-    here, interval, oop, oop_interval = zip(*(score.format() for score in scores), strict=True)
+    written = [[text.replace(",", " ") for text in score.format()] for score in scores]  # thousands as everywhere
+    here, interval, oop, oop_interval = zip(*written, strict=True)
     columns = {"score": [score.title for score in scores]}
     name = "training" if evaluation.is_training else "new rows"
     columns |= {name: list(here), "95 % interval": list(interval)}
@@ -128,10 +129,10 @@ def show_residuals(evaluation: Evaluation, out: Output) -> None:
     name = "training" if evaluation.is_training else "new rows"
     columns: dict[str, list[Any]] = {
         "quartile": list(evaluation.residuals),
-        name: [f"{value:.4g}" for value in evaluation.residuals.values()],
+        name: [format_number(value) for value in evaluation.residuals.values()],
     }
     if evaluation.oop_residuals is not None:
-        columns["out-of-patch"] = [f"{value:.4g}" for value in evaluation.oop_residuals.values()]
+        columns["out-of-patch"] = [format_number(value) for value in evaluation.oop_residuals.values()]
     out.table(columns, right=(name, "out-of-patch"))
 
 

@@ -116,7 +116,7 @@ def show_predictions(model: "MinipatchBooster", values: "NDArray[Any]", output: 
     """Summarise predictions: counts of classes, or quartiles of numbers."""
     import numpy as np
 
-    from mpboost._wording import count, format_share
+    from mpboost._wording import count, format_number, format_share
     from mpboost.cli.model_summary import get_target_name
     from mpboost.cli.output import draw_bar
 
@@ -140,5 +140,5 @@ def show_predictions(model: "MinipatchBooster", values: "NDArray[Any]", output: 
     else:
         quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
         names = ("minimum", "lower quartile", "median", "upper quartile", "maximum")
-        out.rows({name: f"{value:g}" for name, value in zip(names, quartiles, strict=True)})
+        out.rows({name: format_number(value) for name, value in zip(names, quartiles, strict=True)})
         out.record(rows=len(values), quartiles=quartiles)

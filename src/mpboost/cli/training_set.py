@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from mpboost._wording import count, format_share, list_names
+from mpboost._wording import count, format_number, format_share, list_names
 from mpboost.cli.choices import TargetKind
 from mpboost.cli.features import Column, ColumnKind, choose_features, make_training_features, parse_column_names
 from mpboost.cli.output import Output
@@ -138,7 +138,7 @@ def _group_left_out(columns: Sequence[Column]) -> list[tuple[str, str]]:
 def _describe_target(data: TrainingSet) -> str:
     if data.kind is TargetKind.REGRESSION:
         low, high = data.y.min(), data.y.max()
-        description = f"{data.target}, a number from {low:g} to {high:g}"
+        description = f"{data.target}, a number from {format_number(low)} to {format_number(high)}"
     else:
         classes, counts = np.unique(data.y, return_counts=True)
         order = np.argsort(-counts, kind="stable")
