@@ -81,7 +81,7 @@ def compare_commands(commands: dict[str, Path], place: Path, n_turns: int, folde
             name: partial(time_command, [str(command), *words.format(name=name).split()], place)
             for name, command in commands.items()
         }
-        spent = take_turns(calls, n_turns if title.startswith("fit of") else 2 * n_turns + 1)
+        spent = take_turns(calls, n_turns if title.startswith("fit of") else 2 * n_turns - 1)
         medians = {name: statistics.median(seconds) for name, seconds in spent.items()}
         lines.append([title, *[f"{medians[name]:.2f}" if name in medians else "" for name in ("other", "ours")]])
     show_table(folder / "command_line.csv", ["command", "other", "ours"], lines)

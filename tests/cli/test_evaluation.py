@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from mpboost import evaluate, load_model
-from mpboost.cli.evaluation import offer_score
 from mpboost.cli.features import make_model_features
+from mpboost.cli.judgements import offer_score
 from mpboost.table_files.options import Habits, ReadingOptions
 from mpboost.table_files.reading import TableReading, read_files
 from tests.support.customers import make_customers, write_text

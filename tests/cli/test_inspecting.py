@@ -28,7 +28,7 @@ def pages(monkeypatch):
             model, _, y, _ = made[-1]
             return {"about": {"is_training": len(y) == len(model.observation_probabilities_)}}
 
-    monkeypatch.setattr(mpboost, "report", Page, raising=False)
+    monkeypatch.setattr("mpboost.reporting.page.report", Page, raising=False)
     return made
 
 

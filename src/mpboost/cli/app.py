@@ -40,7 +40,11 @@ class LazyCommand(TyperCommand):
         module, _ = COMMANDS[self.name]
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         alone.command(self.name)(getattr(import_module(f"mpboost.cli.{module}"), self.name))
-        return typer.main.get_command(alone)
+        command = typer.main.get_command(alone)
+        for parameter in command.params:
+            if parameter.param_type_name == "argument":  # typer would show the type of Python
+                parameter.display_type_rich = lambda ctx: None  # type: ignore[attr-defined]
+        return command
 
 
 class LazyGroup(TyperGroup):

@@ -50,8 +50,8 @@ def predict(
     reading: ReadingOptions,
 ) -> None:
     """Predict the target for the rows of a table."""
-    from mpboost.cli.evaluation import offer_score
     from mpboost.cli.features import make_model_features, parse_column_names
+    from mpboost.cli.judgements import offer_score
     from mpboost.cli.model_summary import open_model
     from mpboost.cli.output import Output
     from mpboost.cli.reading import read_for_model

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +67,12 @@ def convert_text(
         Whether a comma that can be a decimal mark is one, if nothing else decides.
     """
     usual = usual or Habits()
-    found = {name: _examine(table[name], options, is_words=name in as_words) for name in table.column_names}
+
+    def examine(name: str) -> Examined:
+        return _examine(table[name], options, is_words=name in as_words)
+
+    with ThreadPoolExecutor() as pool:  # pyarrow computes outside of Python's lock
+        found = dict(zip(table.column_names, pool.map(examine, table.column_names), strict=True))
     converter = _Converter(
         options,
         decimal=options.decimal or _choose_most_common(_list_decimals(table, found)) or usual.decimal,
@@ -75,10 +81,10 @@ def convert_text(
         or usual.dates,
         comma_is_usual=comma_is_usual,
     )
-    columns = {name: converter.convert(name, each) for name, each in found.items()}
+    converted = {name: converter.convert(name, each) for name, each in found.items()}
     notes = converter.notes + [f"{name} stays words: {why}" for name, why in converter.obstacles.items()]
     habits = Habits(converter.decimal, converter.order if converter.order in ORDER_WORDS else "")
-    return Converted(pa.table(columns), habits, notes, converter.obstacles)
+    return Converted(pa.table(converted), habits, notes, converter.obstacles)
 
 
 class _Converter:
@@ -134,6 +140,8 @@ def _examine(column: pa.ChunkedArray, options: ReadingOptions, *, is_words: bool
     """Convert a column if its values leave no choice; else tell what they allow."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
+    if not is_words and not options.missing and (numbers := _cast_complete(column)) is not None:
+        return numbers
     cleared = clear_missing(column, options.missing)
     if cleared.null_count == len(cleared):
         return pa.chunked_array([pa.nulls(len(cleared))])
@@ -153,6 +161,14 @@ def _examine(column: pa.ChunkedArray, options: ReadingOptions, *, is_words: bool
         return times
     date = DateText.examine(distinct)
     return number or cleared if date is None or (date.obstacle and number) else date
+
+
+def _cast_complete(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Convert a column of plain numbers without missing values, at once; None if it is none."""
+    numbers = cast_numbers(column)
+    if numbers is None or not pa.types.is_floating(numbers.type):
+        return numbers
+    return None if pc.any(pc.is_nan(numbers)).as_py() or is_dotted(column) else numbers
 
 
 def _read_truths(distinct: Distinct) -> pa.ChunkedArray | None:

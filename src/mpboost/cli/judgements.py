@@ -1,0 +1,126 @@
+"""Show how good a model is on a table: scores, confusion, mistakes, residuals."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from mpboost._wording import count, format_number, format_share
+from mpboost.cli.model_summary import get_target_name
+from mpboost.cli.output import Output
+from mpboost.cli.reading import read_known_target
+from mpboost.estimators.base import MinipatchBooster
+from mpboost.inspection.evaluation import Evaluation, Verdict
+from mpboost.inspection.judgement import decode_targets
+from mpboost.outputs.statistics import compute_r2
+from mpboost.table_files.reading import TableReading
+
+#: With more classes, the most frequent mistakes are shown in place of the confusion matrix; so many of them.
+MAX_CLASSES, N_MISTAKES = 8, 10
+
+VERDICTS: dict[Verdict | None, str] = {
+    "as expected": "The new rows keep what the out-of-patch score promised: the difference may be chance.",
+    "worse": "The model is clearly worse on these rows than the out-of-patch score promised: they differ from the "
+    "training rows, or training rows depend on each other (copies, several rows of one person).",
+    "better": "The model is clearly better on these rows than the out-of-patch score promised: they differ from the "
+    "training rows, or some of them were trained on.",
+}
+
+
+def show_scores(evaluation: Evaluation, out: Output) -> None:
+    """Show the scores and their intervals, beside the out-of-patch ones."""
+    scores = evaluation.scores.values()
+    written = [[text.replace(",", " ") for text in score.format()] for score in scores]  # thousands as everywhere
+    here, interval, oop, oop_interval = zip(*written, strict=True)
+    columns = {"score": [score.title for score in scores]}
+    name = "training" if evaluation.is_training else "new rows"
+    columns |= {name: list(here), "95 % interval": list(interval)}
+    if any(score.oop_value is not None for score in scores):
+        columns |= {"out-of-patch": list(oop), "its interval": list(oop_interval)}
+    out.table(columns, right=(name, "95 % interval", "out-of-patch", "its interval"))
+    notes = [f"Left out: {score.title} {score.reason}." for score in scores if score.reason]
+    losses = " and ".join(score.title for score in scores if score.is_loss)
+    out.say(*notes, *([f"Smaller is better: {losses}."] if losses else []))
+
+
+def show_confusion(evaluation: Evaluation, target: str, out: Output) -> None:
+    """Show how often each class is predicted for each."""
+    assert evaluation.confusion is not None
+    assert evaluation.classes is not None
+    matrix, names = evaluation.confusion.to_matrix(), [str(label) for label in evaluation.classes]
+    totals = matrix.sum(axis=1)
+    out.title("Confusion", f"rows by {target} as given and as predicted")
+    columns: dict[str, list[str]] = {"given": names}
+    columns |= {f"→ {name}": [str(number) for number in matrix[:, k]] for k, name in enumerate(names)}
+    columns["right"] = [
+        format_share(matrix[k, k] / total) if total else "no rows" for k, total in enumerate(totals.tolist())
+    ]
+    out.table(columns, right=[name for name in columns if name != "given"])
+
+
+def show_mistakes(evaluation: Evaluation, target: str, out: Output) -> None:
+    """Show the most frequent mistakes."""
+    assert evaluation.confusion is not None
+    assert evaluation.classes is not None
+    confusion, classes = evaluation.confusion, evaluation.classes
+    mistakes, totals = confusion.rank_mistakes(N_MISTAKES), confusion.count_given()
+    n_wrong = evaluation.n_rows - int(confusion.count_right().sum())
+    out.title("Mistakes", f"{count(n_wrong, 'row')} wrong; the most frequent mistakes in {target}")
+    if mistakes:
+        out.table(
+            {
+                "given": [str(classes[given]) for given, _, _ in mistakes],
+                "predicted": [str(classes[predicted]) for _, predicted, _ in mistakes],
+                "rows": [str(number) for *_, number in mistakes],
+                "share of class": [format_share(number / totals[given]) for given, _, number in mistakes],
+            },
+            right=("rows", "share of class"),
+        )
+
+
+def show_residuals(evaluation: Evaluation, out: Output) -> None:
+    """Show the quartiles of the residuals."""
+    assert evaluation.residuals is not None
+    out.title("Residuals", "given minus predicted")
+    name = "training" if evaluation.is_training else "new rows"
+    columns: dict[str, list[Any]] = {
+        "quartile": list(evaluation.residuals),
+        name: [format_number(value) for value in evaluation.residuals.values()],
+    }
+    if evaluation.oop_residuals is not None:
+        columns["out-of-patch"] = [format_number(value) for value in evaluation.oop_residuals.values()]
+    out.table(columns, right=(name, "out-of-patch"))
+
+
+def offer_score(model: MinipatchBooster, reading: TableReading, predicted: NDArray[Any]) -> str | None:
+    """Tell the score of predictions, if the table has the target of all rows; otherwise None.
+
+    Parameters
+    ----------
+    model : fitted model
+        The model that predicted.
+    reading : TableReading
+        The table, as it was read.
+    predicted : array of shape (n_rows,)
+        The predictions: labels or numbers.
+
+    Returns
+    -------
+    words : str or None
+        One sentence, such as "The table has the target churned: accuracy 86.1 %; mpboost evaluate shows more."
+    """
+    target = get_target_name(model)
+    if target is None or target not in reading.table.column_names:
+        return None
+    try:
+        y = read_known_target(reading, model, target)
+    except ValueError:  # missing values, or other ones: the column is there to be predicted
+        return None
+    if is_classifier(model):
+        score = f"accuracy {format_share(float(np.mean(y == predicted)))}"
+    else:
+        score = f"R² {compute_r2(predicted, y.astype(np.float64)):.3f}"
+    is_training = np.array_equal(decode_targets(model, model._targets), y)
+    note = ", too good since it is the training table" if is_training else ""
+    return f"The table has the target {target}: {score}{note}; mpboost evaluate shows more."
