@@ -34,7 +34,7 @@ from benchmarks.quality import (
     tuning,
 )
 from benchmarks.speed import __main__ as speed
-from benchmarks.speed import metrics, progress_bar, sparse
+from benchmarks.speed import command_line, metrics, progress_bar, sparse
 from benchmarks.speed.literal import fit_literal, update_features, weigh_observations
 from benchmarks.speed.sections import judge_linearity
 from tests.support.benchmarks import needs, run_benchmark
@@ -160,6 +160,13 @@ def test_rare_classes_quick_has_a_line_for_each_contestant(tmp_path):
 
 
 @pytest.mark.slow
+def test_command_line_quick_measures_commands_and_readers(tmp_path):
+    assert command_line.main(["--quick", "--output", str(tmp_path)]) == 0
+    seconds = {row["command"]: float(row["ours"]) for row in read_rows(tmp_path / "command_line.csv")}
+    assert seconds["--help"] < seconds["fit of all rows, gradient"]
+    assert len(read_rows(tmp_path / "reading.csv")) == 4
+
+
 def test_metrics_quick_compares_with_scikit_learn(tmp_path):
     assert metrics.main(["--quick", "--output", str(tmp_path)]) == 0
     assert [row["metric"] for row in read_rows(tmp_path / "metrics.csv")] == list(metrics.NAMES)
