@@ -63,12 +63,12 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
     --------
     >>> suggest_name("incme", ["age", "income"])
     "; did you mean 'income'?"
-    >>> suggest_name("zzz", ["age", "income"])
+    >>> suggest_name("outcome", ["age", "income"])
     '. Available: age, income.'
     """
     known = list(known)
     lower = {each.lower(): each for each in known}
-    close = get_close_matches(name.lower(), lower, n=1)
+    close = get_close_matches(name.lower(), lower, n=1, cutoff=0.75)
     if close:
         return f"; did you mean {lower[close[0]]!r}?"
     return f". Available: {list_names(known)}." if known else "."
