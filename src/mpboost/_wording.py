@@ -50,7 +50,7 @@ def list_names(names: Iterable[object], most: int = 8) -> str:
     >>> list_names("abcdef", most=3)
     'a, b, c and 3 more'
     """
-    words = [str(name) for name in names]
+    words = [str(name).replace("\n", "\\n") for name in names]
     if len(words) <= most + 1:
         return ", ".join(words)
     return f"{', '.join(words[:most])} and {len(words) - most} more"

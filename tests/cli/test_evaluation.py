@@ -118,5 +118,5 @@ def test_score_is_not_offered_without_all_targets(trained, folder, new, kind):
     if kind != "absent":
         labels = [None if kind == "missing" else "perhaps", *new["churned"].to_pylist()[1:]]
         table = new.set_column(place, "churned", [labels])
-    reading = TableReading(table, "new.csv", "", [], {}, Habits())
+    reading = TableReading(table, "new.csv", "", [], {}, Habits(), table)
     assert offer_score(model, reading, np.full(120, "no")) is None

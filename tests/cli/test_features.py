@@ -17,7 +17,8 @@ RNG = np.random.default_rng(0)
 
 
 def as_reading(obstacles=(), **columns):
-    return TableReading(pa.table(columns), "t.csv", "", [], dict(obstacles), Habits())
+    table = pa.table(columns)
+    return TableReading(table, "t.csv", "", [], dict(obstacles), Habits(), table)
 
 
 def choose(values, obstacles=(), **options):

@@ -7,6 +7,9 @@ import pandas as pd
 import pytest
 
 import mpboost
+from mpboost.cli.output import Output
+from mpboost.cli.reading import read_for_model
+from mpboost.table_files.options import ReadingOptions
 from tests.cli.conftest import SMALL
 from tests.support.awkward_files import FILES
 
@@ -55,13 +58,39 @@ def test_fit_learns_what_python_learns_from_the_same_table(fit, german, folder):
     np.testing.assert_array_equal(model.feature_probabilities_, same.feature_probabilities_)
 
 
-def test_predict_takes_unclear_dates_as_in_training(run, fit, german, folder):
+def test_predict_takes_unclear_dates_as_in_training(fit, german, folder):
     fit("preise.csv", target="teuer")
-    write_german(folder / "new.csv", pd.DatetimeIndex(["2024-09-03", "2024-10-04", "2024-02-01"]))
-    run("predict", "model.mpb", "new.csv", "--columns", "Tag", "-o", "out.csv")
-    assert pd.read_csv(folder / "out.csv")["Tag"].tolist() == ["2024-09-03", "2024-10-04", "2024-02-01"]
-    run("predict", "model.mpb", "new.csv", "--columns", "Tag", "--dates", "mdy", "-o", "out.csv", "--force")
-    assert pd.read_csv(folder / "out.csv")["Tag"].tolist() == ["2024-03-09", "2024-04-10", "2024-01-02"]
+    days = pd.DatetimeIndex(["2024-09-03", "2024-10-04", "2024-02-01"])
+    write_german(folder / "new.csv", days)
+    model, out = mpboost.load_model(folder / "model.mpb"), Output(quiet=True)
+    for options, month_first in ((ReadingOptions(), False), (ReadingOptions(dates="mdy"), True)):
+        read = pd.DatetimeIndex(read_for_model(["new.csv"], model, options, out).table["Tag"].to_pylist())
+        assert (read == (pd.to_datetime(days.strftime("%Y-%d-%m")) if month_first else days)).all()
+
+
+def test_predict_remembers_the_missing_words_of_training(run, fit, folder):
+    rows = [f"{-999 if i % 3 == 0 else i % 7},{i % 2}" for i in range(N)]
+    (folder / "t.csv").write_text("\n".join(["a,y", *rows, ""]))
+    fit("t.csv", "--missing=-999", target="y")
+    model, out = mpboost.load_model(folder / "model.mpb"), Output(quiet=True)
+    assert read_for_model(["t.csv"], model, ReadingOptions(), out).table["a"].null_count == N // 3
+
+
+def test_predict_notes_another_decimal_mark_than_in_training(run, fit, folder):
+    rows = [f"{1 + i / 7:.2f};{i % 2}" for i in range(N)]
+    (folder / "points.csv").write_text("\n".join(["a;y", *rows, ""]))
+    (folder / "commas.csv").write_text("\n".join(["a;y", *rows, ""]).replace(".", ","))
+    fit("points.csv", target="y")
+    result = run("predict", "model.mpb", "commas.csv")
+    assert "decimal commas, while the training table has points" in result.stderr
+
+
+def test_predict_copies_columns_as_they_are_written(run, trained, folder):
+    lines = (folder / "customers.csv").read_text().splitlines()
+    zips = ["zip", *(f"0{i:04}" for i in range(len(lines) - 1))]
+    (folder / "new.csv").write_text("\n".join(f"{line},{code}" for line, code in zip(lines, zips, strict=True)) + "\n")
+    run("predict", "model.mpb", "new.csv", "--columns", "zip", "-o", "out.csv")
+    assert (folder / "out.csv").read_text().splitlines()[2].startswith("00001,")
 
 
 def test_model_of_the_command_line_predicts_what_pandas_reads(fit, folder):

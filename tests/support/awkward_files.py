@@ -149,9 +149,14 @@ FILES = [
         "1.234 beside 1,5",
         b"a;b\n1.234;1,5\n2.345;2,5\n",
         {"a": [1234, 2345], "b": [1.5, 2.5]},
+        says="a: the point of '1.234' is taken as a separator of thousands",
     ),
     AwkwardFile(
-        "points.csv", "1.234 with nothing beside it", b"a;b\n1.234;x\n2.345;y\n", {"a": [1.234, 2.345], "b": ["x", "y"]}
+        "points.csv",
+        "1.234 between semicolons, with nothing beside it",
+        b"a;b\n1.234;x\n2.345;y\n",
+        {"a": [1.234, 2.345], "b": ["x", "y"]},
+        says="a: the point of '1.234' is taken as a decimal mark",
     ),
     AwkwardFile(
         "unclear_comma.csv",
@@ -174,7 +179,9 @@ FILES = [
         {"a": [1234.5, 2345.0], "b": ["x", "y"]},
     ),
     AwkwardFile("swiss.csv", "1'234.50", b"a;b\n1'234.50;x\n2'345;y\n", {"a": [1234.5, 2345.0], "b": ["x", "y"]}),
-    AwkwardFile("percent.csv", "percentages", b"a,b\n5%,x\n12.5 %,y\n", {"a": [5.0, 12.5], "b": ["x", "y"]}),
+    AwkwardFile(
+        "percent.csv", "percentages: 5% is 0.05", b"a,b\n5%,x\n12.5 %,y\n", {"a": [0.05, 0.125], "b": ["x", "y"]}
+    ),
     AwkwardFile(
         "euros.csv",
         "amounts in euros",
@@ -279,6 +286,7 @@ FILES = [
             "a": [date(2024, 2, 29), date(2024, 3, 1)],
             "b": [datetime(2024, 2, 29, 18, 30), datetime(2024, 12, 31, 9, 5)],
         },
+        says="b: '2/29/24 6:30 PM' is taken as 2024-02-29",
     ),
     AwkwardFile(
         "unclear_dates.csv",
@@ -316,6 +324,54 @@ FILES = [
         b"a,b\n31.12.2024,1\n30.2.2024,2\n1.3.2024,3\n",
         {"a": ["31.12.2024", "30.2.2024", "1.3.2024"], "b": [1, 2, 3]},
         says="'30.2.2024' in row 1 (counted from 0) is no such date",
+    ),
+    AwkwardFile(
+        "addresses.csv",
+        "addresses beside 1.201",
+        b"ip,w,f\n192.168.100.100,1.201,0.5\n192.168.100.101,1.202,1.5\n",
+        {"ip": ["192.168.100.100", "192.168.100.101"], "w": [1.201, 1.202], "f": [0.5, 1.5]},
+    ),
+    AwkwardFile("dollars.csv", "$2 beside 3", b"a,b\n$2,x\n3,y\n$4,x\n", {"a": [2, 3, 4], "b": ["x", "y", "x"]}),
+    AwkwardFile("india.csv", "12,34,567", b'a,b\n"12,34,567",x\n"1,000",y\n', {"a": [1234567, 1000], "b": ["x", "y"]}),
+    AwkwardFile(
+        "long_numbers.csv",
+        "numbers with too many digits, hexadecimal numbers",
+        b"a,b\n12345678901234568142,0x1A\n12345678901234568143,0x1B\n",
+        {"a": ["12345678901234568142", "12345678901234568143"], "b": ["0x1A", "0x1B"]},
+    ),
+    AwkwardFile(
+        "comma_names.csv",
+        "semicolons, commas in names",
+        "Größe, cm;Gewicht, kg\n1,5;2,5\n2,5;3,5\n".encode(),
+        {"Größe, cm": [1.5, 2.5], "Gewicht, kg": [2.5, 3.5]},
+    ),
+    AwkwardFile(
+        "row_names.csv",
+        "names of rows without a name above, as R writes them",
+        b'"a","b"\n"r1",1,"x"\n"r2",2,"y"\n',
+        {"Unnamed: 0": ["r1", "r2"], "a": [1, 2], "b": ["x", "y"]},
+        says="taken for names of rows",
+    ),
+    AwkwardFile("comment.csv", "a comment above the names", b"# made by a logger, v2\na,b\n1,x\n2,y\n", PLAIN),
+    AwkwardFile("brackets.csv", "names in brackets", b"[a],[b]\n1,x\n2,y\n", {"[a]": [1, 2], "[b]": ["x", "y"]}),
+    AwkwardFile("null.csv", "`\\\\N` of databases", b"a,b\n1,\\N\n\\N,y\n", {"a": [1, None], "b": [None, "y"]}),
+    AwkwardFile(
+        "long_cell.csv",
+        "a cell of 200 000 characters",
+        lambda: b"a,b\n1," + b"x" * 200_000 + b"\n2,y\n",
+        {"a": [1, 2], "b": ["x" * 200_000, "y"]},
+    ),
+    AwkwardFile(
+        "versions.csv",
+        "versions such as 1.2.10",
+        b"a,b\n1.2.10,1\n2.4.11,2\n",
+        {"a": ["1.2.10", "2.4.11"], "b": [1, 2]},
+    ),
+    AwkwardFile(
+        "offsets.csv",
+        "moments of one time zone",
+        b"a,b\n2024-01-01T09:15:00+05:30,1\n2024-01-02T23:00:00+05:30,2\n",
+        {"a": ["2024-01-01 09:15:00+05:30", "2024-01-02 23:00:00+05:30"], "b": [1, 2]},
     ),
     # Encodings and line ends.
     AwkwardFile("bom.csv", "UTF-8 with a byte order mark", GERMAN.encode("utf-8-sig"), GERMAN_COLUMNS),

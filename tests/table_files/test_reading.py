@@ -207,7 +207,8 @@ def test_numbers_are_read_however_they_are_written(numbers, marks, signs):
     examined = NumberText.examine(column)
     assert examined is not None
     assert not examined.obstacle
-    assert examined.convert(decimal).to_pylist() == [float(number) for number in numbers]
+    unit = 100.0 if signs[1] == "%" else 1.0
+    assert examined.convert(decimal).to_pylist() == [float(number) / unit for number in numbers]
 
 
 @given(

@@ -20,7 +20,15 @@ def evaluate(
     """Judge a model by a table with the target: scores, how sure they are, and its mistakes."""
     from mpboost._wording import count
     from mpboost.cli.features import make_model_features
-    from mpboost.cli.judgements import MAX_CLASSES, VERDICTS, show_confusion, show_mistakes, show_residuals, show_scores
+    from mpboost.cli.judgements import (
+        MAX_CLASSES,
+        VERDICTS,
+        show_confusion,
+        show_mistakes,
+        show_residuals,
+        show_scores,
+        word_training,
+    )
     from mpboost.cli.model_summary import open_model
     from mpboost.cli.output import Output
     from mpboost.cli.reading import read_labelled_table
@@ -35,10 +43,7 @@ def evaluate(
         out.title(Path(data.name).name, f"{count(evaluation.n_rows, 'row')}: {kind}")
         show_scores(evaluation, out)
         if evaluation.is_training:
-            out.note(
-                "These are the rows that the model was trained on, so their scores are too good. The column "
-                "out-of-patch tells how good the model is."
-            )
+            out.note(word_training(evaluation))
         if evaluation.verdict is not None:
             out.say(VERDICTS[evaluation.verdict])
         if evaluation.confusion is None:

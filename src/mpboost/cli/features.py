@@ -1,5 +1,6 @@
 """Choose the columns of a table that a model learns from, and those that a model knows."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,9 @@ from mpboost.table_files.reading import TableReading
 
 #: Text with more distinct values than this, and than half of the rows, looks like an identifier.
 MIN_IDENTIFIER_VALUES = 50
+
+#: Names that pandas gives an index in a file.
+EXPORTED_INDEX = re.compile(r"Unnamed: 0|__index_level_\d+__|index")
 
 #: Fewer whole numbers than this may be sorted by chance.
 MIN_ORDERED_ROWS = 10
@@ -92,7 +96,7 @@ def choose_features(
             continue
         values = reading.table[name]
         kind = infer_column_kind(values.type)
-        reason = "dropped by --drop" if name in drop else _explain_exclusion(values, kind, is_kept=name in keep)
+        reason = "dropped by --drop" if name in drop else _explain_exclusion(name, values, kind, is_kept=name in keep)
         if name in reading.obstacles and "identifier" in reason:
             reason = f"{reason}, {reading.obstacles[name]}"
         features = () if reason else _name_features(name, values, kind)
@@ -150,7 +154,7 @@ def parse_column_names(wanted: Sequence[str], reading: TableReading) -> list[str
     return names
 
 
-def _explain_exclusion(values: pa.ChunkedArray, kind: ColumnKind, *, is_kept: bool) -> str:
+def _explain_exclusion(name: str, values: pa.ChunkedArray, kind: ColumnKind, *, is_kept: bool) -> str:
     """Explain why a column is left out; empty if it is used."""
     n_rows = len(values)
     if kind is ColumnKind.OTHER:
@@ -163,8 +167,12 @@ def _explain_exclusion(values: pa.ChunkedArray, kind: ColumnKind, *, is_kept: bo
         return f"is always {values[0].as_py()}"
     if kind is ColumnKind.CATEGORY and _count_values(values) > max(MIN_IDENTIFIER_VALUES, n_rows / 2):
         return "looks like an identifier: text with few repeated values"
-    if types.is_integer(values.type) and n_rows >= MIN_ORDERED_ROWS and _is_sorted(values):
+    if not types.is_integer(values.type) or n_rows < MIN_ORDERED_ROWS or values.null_count:
+        return ""
+    if _is_sorted(values):
         return "looks like an identifier: sorted whole numbers without repeats"
+    if EXPORTED_INDEX.fullmatch(name) and _count_values(values) == n_rows:
+        return "looks like an exported index: whole numbers without repeats"
     return ""
 
 
@@ -254,7 +262,5 @@ def _is_constant(values: pa.ChunkedArray) -> bool:
 
 
 def _is_sorted(values: pa.ChunkedArray) -> bool:
-    if values.null_count:
-        return False
     numbers = values.to_numpy()
     return bool(np.all(numbers[1:] > numbers[:-1]) or np.all(numbers[1:] < numbers[:-1]))

@@ -44,6 +44,21 @@ def show_scores(evaluation: Evaluation, out: Output) -> None:
     out.say(*notes, *([f"Smaller is better: {losses}."] if losses else []))
 
 
+def word_training(evaluation: Evaluation) -> str:
+    """Say what scores of the training table are worth."""
+    main = evaluation.scores[evaluation.main]
+    is_low = main.oop_interval is not None and main.value is not None and main.value < main.oop_interval[0]
+    if is_low and not main.is_loss:
+        return (
+            "The targets are those of the training table, but the scores are lower than out of patch: the features are "
+            "probably read otherwise than in training, or the rows are others."
+        )
+    return (
+        "These are the rows that the model was trained on, so their scores are too good. The column out-of-patch tells "
+        "how good the model is."
+    )
+
+
 def show_confusion(evaluation: Evaluation, target: str, out: Output) -> None:
     """Show how often each class is predicted for each."""
     assert evaluation.confusion is not None

@@ -66,7 +66,7 @@ def predict(
             check_writable(output, force, WRITERS)
         fitted = open_model(model)
         data = read_for_model(tables, fitted, reading, out)
-        copied = data.table.select(parse_column_names(columns or [], data))
+        copied = data.written.select(parse_column_names(columns or [], data))
         if both := set(copied.column_names) & set(name_predictions(fitted)):
             raise ValueError(f"Column {both.pop()!r} of {data.name} has the name of an output column: rename it.")
         values = write_predictions(fitted, make_model_features(data, fitted), copied, output, force, out)

@@ -1,6 +1,7 @@
 """Read tables for a model: the columns that it knows, as it knows them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import typer
@@ -22,6 +23,7 @@ def read_for_model(
     """Read a table; what it leaves open, such as the month of 3/9/2017, is taken as in training."""
     usual = Habits.parse(getattr(model, "table_habits_", ""))
     words = list_word_columns(model, target or get_target_name(model))
+    options = replace(options, missing=(*options.missing, *usual.missing))
     reading = read_files(paths, options, as_words=words, usual=usual)
     for note in reading.notes:
         out.note(f"{reading.name}: {note}.")

@@ -1,7 +1,7 @@
 """Read a training set from a table: its target, its features, and a summary of both for the user."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,9 @@ def read_training_set(
     if not any(column.features for column in columns):
         left_out = "; ".join(f"{column.name} {column.reason}" for column in columns[:5])
         raise ValueError(f"{reading.name} has no usable column besides the target {target!r}. {left_out}".strip())
-    return TrainingSet(make_training_features(reading.table, columns), y, target, kind, reason, columns, reading)
+    X = make_training_features(reading.table, columns)
+    reading = replace(reading, table=X, written=X)  # the text of a large file is no longer needed
+    return TrainingSet(X, y, target, kind, reason, columns, reading)
 
 
 def show_training_set(data: TrainingSet, out: Output) -> None:

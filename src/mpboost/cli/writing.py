@@ -42,6 +42,12 @@ def open_table(path: Path, schema: pa.Schema, *, force: bool) -> Iterator[WriteP
     If anything fails, an older file stays as it was, and no part of the new one is left. Only ``force`` replaces a
     file. The path ``-`` is standard output, as CSV.
     """
+    if path == STDOUT or path.suffix.lower() in (".csv", ".tsv"):
+        for field in schema:
+            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
+                raise ValueError(
+                    f"Column {field.name!r} has values that text cannot hold ({field.type}): write .parquet."
+                )
     if path == STDOUT:
         yield _write_text(sys.stdout, schema, ",")
         return

@@ -54,28 +54,29 @@ def split_dates(
     {'x': [1, 2], 'd:days': [19782.0, 19783.0], 'd:month': [2.0, 3.0], 'd:weekday': [3.0, 4.0]}
     """
     kept = {*keep, *(known if known is not None else ())}
-    columns = {
-        column.name: parts
-        for column in frame.iter_columns()
-        if column.name not in kept and (parts := _list_parts(column))
-    }
+    found = {column.name: column for column in frame.iter_columns() if column.name not in kept}
+    columns = {name: parts for name, column in found.items() if (parts := _list_parts(column))}
     if known is not None:
         columns = {name: tuple(part for part in parts if f"{name}:{part}" in known) for name, parts in columns.items()}
         columns = {name: parts for name, parts in columns.items() if parts}  # others are refused with all unknown names
     if not columns:
         return frame
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise TypeError("X has dates, so names of columns must be text: for example X.columns = X.columns.map(str).")
     order: list[str] = []
     made = []
     for name in frame.columns:
         if name not in columns:
             order.append(name)
             continue
-        moments = _read_moments(frame[name])
+        moments = _read_moments(found[name])
         values = {part: _compute_part(moments, part) for part in columns[name]}
         if known is None:
             differing = {part: numbers for part, numbers in values.items() if not _is_constant(numbers)}
             values = differing or dict([next(iter(values.items()))])
         for part, numbers in values.items():
+            if f"{name}:{part}" in frame.columns:
+                raise ValueError(f"Column '{name}:{part}' of X has the name of a part of column {name!r}: rename it.")
             order.append(f"{name}:{part}")
             made.append(nw.new_series(f"{name}:{part}", numbers, nw.Float64, backend=frame.implementation))
     return frame.with_columns(*made).select(order)

@@ -75,7 +75,8 @@ def convert_text(
         found = dict(zip(table.column_names, pool.map(examine, table.column_names), strict=True))
     converter = _Converter(
         options,
-        decimal=options.decimal or _choose_most_common(_list_decimals(table, found)) or usual.decimal,
+        shown=_choose_most_common(_list_decimals(table, found)),
+        usual=usual,
         order=options.dates
         or _choose_most_common(each.decides for each in found.values() if isinstance(each, DateText))
         or usual.dates,
@@ -83,15 +84,21 @@ def convert_text(
     )
     converted = {name: converter.convert(name, each) for name, each in found.items()}
     notes = converter.notes + [f"{name} stays words: {why}" for name, why in converter.obstacles.items()]
-    habits = Habits(converter.decimal, converter.order if converter.order in ORDER_WORDS else "")
+    if usual.decimal and converter.decimal not in ("", usual.decimal):
+        words = {".": "points", ",": "commas"}
+        notes.insert(0, f"decimal {words[converter.decimal]}, while the training table has {words[usual.decimal]}")
+    order = converter.order if converter.order in ORDER_WORDS else ""
+    habits = Habits(converter.decimal, order, options.missing)
     return Converted(pa.table(converted), habits, notes, converter.obstacles)
 
 
 class _Converter:
     """Converts examined columns, and writes down what a user may not expect."""
 
-    def __init__(self, options: ReadingOptions, *, decimal: str, order: str, comma_is_usual: bool):
-        self.options, self.decimal, self.order, self._comma_is_usual = options, decimal, order, comma_is_usual
+    def __init__(self, options: ReadingOptions, *, shown: str, usual: Habits, order: str, comma_is_usual: bool):
+        self.options, self.order, self._comma_is_usual = options, order, comma_is_usual
+        self._is_shown = bool(options.decimal or shown)
+        self.decimal = options.decimal or shown or usual.decimal
         self.notes: list[str] = []
         self.obstacles: dict[str, str] = {}
 
@@ -101,9 +108,9 @@ class _Converter:
             return examined
         if examined.obstacle:
             if not examined.distinct.are_codes:
-                self.obstacles[name] = (
-                    f"{examined.obstacle} ({self.options.write('missing', 'WORD')} for missing values)"
-                )
+                is_word = " is no " in examined.obstacle
+                advice = f" ({self.options.write('missing', 'WORD')} for missing values)" if is_word else ""
+                self.obstacles[name] = examined.obstacle + advice
             return examined.distinct.spread(examined.distinct.values)
         return (
             self._convert_number(name, examined)
@@ -113,21 +120,30 @@ class _Converter:
 
     def _convert_number(self, name: str, number: NumberText) -> pa.ChunkedArray:
         example = number.example
-        if len(number.marks) < 2 or not example or self.decimal:
+        if number.marks == (",",) and not number.decides and not (self.decimal == "," or self._comma_is_usual):
+            return number.distinct.spread(number.distinct.values)  # 1.234.567 in a table with decimal points
+        if len(number.marks) < 2 or not example:
             return number.convert(self.decimal)
-        decimal = "," if self._comma_is_usual and "," in example else "."
-        meaning = "a decimal mark" if decimal in example else "a separator of thousands"
-        other = "," if decimal == "." else "."
-        if "," in example:  # a decimal point is no surprise
+        decimal = self.decimal
+        if not self._is_shown:
+            decimal = "," if self._comma_is_usual and "," in example else decimal or "."
+            self.decimal = self.decimal or decimal
+        is_decimal, is_comma = decimal in example, "," in example
+        if not self.options.decimal and (is_comma or not is_decimal or self._comma_is_usual):
+            mark, other = "comma" if is_comma else "point", "," if decimal == "." else "."
+            meaning = "a decimal mark" if is_decimal else "a separator of thousands"
             self.notes.append(
-                f"{name}: the comma of {example!r} is taken as {meaning} ({self.options.write('decimal', other)} "
+                f"{name}: the {mark} of {example!r} is taken as {meaning} ({self.options.write('decimal', other)} "
                 "takes it otherwise)"
             )
         return number.convert(decimal)
 
     def _convert_date(self, name: str, date: DateText) -> pa.ChunkedArray:
         order = date.choose_order(self.order)
-        if len(date.orders) == 2 and not self.order and "." not in date.formats[order]:
+        if "%y" in date.formats[order]:
+            first = date.convert(order).drop_null()[0].as_py()
+            self.notes.append(f"{name}: {date.distinct.values[0].as_py()!r} is taken as {first:%Y-%m-%d}")
+        elif len(date.orders) == 2 and not self.order and "." not in date.formats[order]:
             other = "mdy" if order == "dmy" else "dmy"
             self.notes.append(
                 f"{name}: {date.distinct.values[0].as_py()!r} may begin with the day or the month; taken as "
@@ -182,11 +198,14 @@ def _read_truths(distinct: Distinct) -> pa.ChunkedArray | None:
 def _list_decimals(table: pa.Table, found: dict[str, Examined]) -> list[str]:
     """List the decimal marks that columns show."""
     shown = [each.decides for each in found.values() if isinstance(each, NumberText)]
-    has_points = any(
-        isinstance(each, pa.ChunkedArray) and pa.types.is_floating(each.type) and pa.types.is_string(table[name].type)
+    plain = [
+        "."
         for name, each in found.items()
-    )
-    return [*shown, *["."] * has_points]
+        if isinstance(each, pa.ChunkedArray)
+        and pa.types.is_floating(each.type)
+        and pa.types.is_string(table[name].type)
+    ]
+    return [*plain, *shown]  # the point wins a tie
 
 
 def _list_orders(found: dict[str, Examined]) -> list[str]:

@@ -20,7 +20,7 @@ LAYOUTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("?", r"\d{1,2}\.\d{1,2}\.\d{4}", ("%d.%m.%Y", "%m.%d.%Y")),
     ("?", r"\d{1,2}/\d{1,2}/\d{4}", ("%d/%m/%Y", "%m/%d/%Y")),
     ("?", r"\d{1,2}-\d{1,2}-\d{4}", ("%d-%m-%Y", "%m-%d-%Y")),
-    ("?", r"\d{1,2}\.\d{1,2}\.\d{2}", ("%d.%m.%y", "%m.%d.%y")),
+    ("?", r"\d{2}\.\d{2}\.\d{2}", ("%d.%m.%y", "%m.%d.%y")),  # 1.2.10 is rather a version
     ("?", r"\d{1,2}/\d{1,2}/\d{2}", ("%d/%m/%y", "%m/%d/%y")),
     ("?", r"\d{1,2}-\d{1,2}-\d{2}", ("%d-%m-%y", "%m-%d-%y")),
     ("named", r"\d{1,2} [A-Za-z]{3,9} \d{4}", ("%d %b %Y",)),
@@ -115,7 +115,8 @@ def _parse(values: pa.Array, date_format: str) -> pa.Array:
     kind = pa.timestamp("us", "UTC") if has_zone else pa.timestamp("us")
     if date_format == "%Y-%m-%d":
         try:
-            return pc.cast(pc.replace_substring_regex(values, r"(\.\d{6})\d+", r"\1"), kind)
+            moments = pc.cast(pc.replace_substring_regex(values, r"(\.\d{6})\d+", r"\1"), kind)
+            return moments.cast(pa.timestamp("us", _find_zone(values))) if has_zone else moments
         except pa.ArrowInvalid:  # such as a day of one digit
             pass
     parsed = pa.nulls(len(values), kind)
@@ -129,3 +130,10 @@ def _parse(values: pa.Array, date_format: str) -> pa.Array:
     # Some systems take 30 February for 1 March.
     days = pc.extract_regex(plain, _DAY_OF[date_format]).field("day").cast(pa.int64())
     return pc.if_else(pc.equal(pc.day(parsed), days), parsed, pa.scalar(None, kind))
+
+
+def _find_zone(values: pa.Array) -> str:
+    """Find the time zone of moments: the offset that all of them have, else UTC."""
+    offsets = pc.unique(pc.extract_regex(values, r"(?P<offset>[+-]\d{2}:?\d{2}|Z)$").field("offset"))
+    offset = str(offsets[0].as_py()) if len(offsets) == 1 else "Z"
+    return "UTC" if offset == "Z" else offset if ":" in offset else f"{offset[:3]}:{offset[3:]}"

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from mpboost.table_files.options import ReadingOptions
 
-#: Separators that are tried; of several that fit equally well, the first.
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+#: Separators that are tried; of several that fit equally well, the first: commas stand in names and cells, too.
+SEPARATORS = {"\t": "tabs", "|": "vertical bars", ";": "semicolons", ",": "commas"}
 
 #: Byte order marks, the longest first, and the encodings that they stand for.
 MARKS = (
@@ -108,9 +108,16 @@ def find_dialect(sample: bytes, options: ReadingOptions, *, is_whole: bool, defa
         )
         return Dialect(encoding, separator, names, skipped + (ends[first - 1] if first else 0), False, tuple(notes))
     named = len(records[first])
-    if any(cell for row in body for cell in row[named:]):  # cells without a name: the names may be shifted
-        n_columns = named
-    names, renamed = name_columns([*records[first], *[""] * (n_columns - named)])
+    if len(body) > 1 and all(
+        len(row) == named + 1 and row[-1] for row in body
+    ):  # R writes names of rows without a name above
+        cells = ["", *records[first]]
+        notes.append("one name is missing: the first column is taken for names of rows, as R writes them")
+    elif any(cell for row in body for cell in row[named:]):  # cells without a name: refused when they are read
+        cells = records[first]
+    else:
+        cells = [*records[first], *[""] * (n_columns - named)]
+    names, renamed = name_columns(cells)
     return Dialect(encoding, separator, names, skipped + ends[first], True, (*notes, *renamed))
 
 
@@ -130,16 +137,20 @@ def find_separator(text: str, *, is_whole: bool) -> str:
 
     Examples
     --------
-    >>> find_separator("name;size\nBerg, hoch;1,5\nTal, tief;2\n", is_whole=True)
+    >>> find_separator("name, place;size\nBerg, hoch;1,5\nTal, tief;2\n", is_whole=True)
     ';'
     """
 
-    def judge(separator: str) -> tuple[float, int]:
+    def judge(separator: str) -> float:
         records, _ = _split(text, separator, is_whole=is_whole)
         n_cells = len(records[_find_first(records)]) if records else 0
-        return (sum(len(record) == n_cells for record in records) / len(records), n_cells) if n_cells > 1 else (0.0, 0)
+        if n_cells < 2:
+            return 0.0
+        breaks_quotes = any(re.search(r'"[,;|\t]|[,;|\t]"', cell) for record in records for cell in record)
+        return round(sum(len(record) == n_cells for record in records) / len(records), 1) - 0.5 * breaks_quotes
 
-    return max(SEPARATORS, key=judge)
+    best = max(SEPARATORS, key=judge)
+    return best if judge(best) != 0.0 else ","
 
 
 def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -196,16 +207,20 @@ def name_columns(cells: Sequence[str]) -> tuple[list[str], list[str]]:
 def _split(text: str, separator: str, *, is_whole: bool) -> tuple[list[list[str]], list[int]]:
     """Split the beginning of a text into records; also return the number of lines up to the end of each."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    records, ends = [], []
+    records: list[list[str]] = []
+    ends: list[int] = []
+    limit = csv.field_size_limit(len(text) + 1)
     try:
         for record in reader:
-            if record:
+            if record and (records or not record[0].startswith("#")):  # comments above the names
                 records.append(record)
                 ends.append(reader.line_num)
             if len(records) > N_RECORDS:
                 break
-    except csv.Error:  # a cell that is far too long: the quotes are no quotes with this separator
+    except csv.Error:
         return [], []
+    finally:
+        csv.field_size_limit(limit)
     if not is_whole and len(records) <= N_RECORDS and len(records) > 1:  # the last record may be cut off
         return records[:-1], ends[:-1]
     return records, ends
@@ -228,7 +243,7 @@ def _is_number(cell: str) -> bool:
 
 def _refuse_other_text(text: str) -> None:
     start = text[:2000].lstrip("\ufeff \t\r\n")
-    if start.startswith(("{", "[")):
+    if re.match(r'\{\s*"|\[\s*[\[{"\d]', start):
         raise ValueError("it is JSON, not a table: save it as CSV or Parquet first")
     if start[:1] == "<" and re.match(r"<(!doctype|html|\?xml|table|svg)", start, re.IGNORECASE):
         raise ValueError("it is HTML or XML, not a table: open it in a spreadsheet program and save it as CSV")

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 #: Cells that mean a missing value: those of pandas, those of spreadsheets, and signs that people use.
 MISSING_WORDS = (
     *("", "?", "-", "--", "\N{EN DASH}", "\N{EM DASH}", ".", "NA", "N/A", "n/a", "<NA>", "#N/A", "#N/A N/A", "#NA"),
-    *("NaN", "nan", "-NaN", "-nan", "NULL", "null", "Null", "None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    *("NaN", "nan", "-NaN", "-nan", "NULL", "null", "Null", "None", "\\N", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
     *("#VALUE!", "#REF!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!"),
 )
 

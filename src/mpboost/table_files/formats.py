@@ -14,6 +14,7 @@ import pyarrow.parquet
 from mpboost._wording import list_names, suggest_name
 from mpboost.table_files.bytes import FileBytes
 from mpboost.table_files.dialects import is_header, name_columns
+from mpboost.table_files.distinct import MISSING_WORDS
 from mpboost.table_files.options import ReadingOptions
 
 
@@ -100,7 +101,10 @@ def _make_table(rows: list[list[Any]], options: ReadingOptions) -> tuple[pa.Tabl
 
 
 def _make_column(cells: Sequence[Any]) -> pa.Array:
+    cells = ["" if isinstance(cell, str) and cell.strip() in MISSING_WORDS else cell for cell in cells]
     kinds = {type(cell) for cell in cells if cell != ""}
+    if kinds == {float} and all(cell == "" or (cell.is_integer() and abs(cell) < 2**53) for cell in cells):
+        return pa.array([None if cell == "" else int(cell) for cell in cells])  # workbooks know no whole numbers
     if kinds in ({datetime}, {date}, {time}, {bool}) or (kinds and kinds <= {int, float}):
         return pa.array([None if cell == "" else cell for cell in cells])
     if kinds == {date, datetime}:

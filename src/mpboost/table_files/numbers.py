@@ -15,14 +15,25 @@ _EXPONENT = r"([eE][-+]?\d+)?"
 
 #: What may be a number, whatever its marks mean.
 NUMBER_LIKE = (
-    rf"^\(?[+{_MINUS}]?\s*({CURRENCIES})?\s*[+{_MINUS}]?(\d[\d.,{_SPACES}]*|[.,]\d+){_EXPONENT}\s*({CURRENCIES}|%)?\)?$"
+    rf"^(\(|[+{_MINUS}]\s*)?({CURRENCIES})?\s*(\d[\d.,{_SPACES}]*|[.,]\d+){_EXPONENT}\s*({CURRENCIES}|%)?\)?$"
+    rf"|^({CURRENCIES})\s*[{_MINUS}](\d[\d.,{_SPACES}]*|[.,]\d+)$"
 )
 
-#: Numbers with a decimal mark and, perhaps, the other mark or spaces between thousands.
+#: Numbers with a decimal mark and, perhaps, the other mark or spaces between thousands; in India, 12,34,567.
 BY_MARK = {
-    ".": rf"^-?(\d+|[1-9]\d{{0,2}}([,{_SPACES}]\d{{2,3}})*[,{_SPACES}]\d{{3}})?(\.\d*)?{_EXPONENT}$",
-    ",": rf"^-?(\d+|[1-9]\d{{0,2}}([.{_SPACES}]\d{{2,3}})*[.{_SPACES}]\d{{3}})?(,\d*)?{_EXPONENT}$",
+    ".": rf"^-?(\d+|[1-9]\d{{0,2}}([,{_SPACES}]\d{{3}})+|[1-9]\d?(,\d\d)+,\d{{3}})?(\.\d*)?{_EXPONENT}$",
+    ",": rf"^-?(\d+|[1-9]\d{{0,2}}([.{_SPACES}]\d{{3}})+)?(,\d*)?{_EXPONENT}$",
 }
+
+#: A value that shows its decimal mark: it has one mark, or both. Several dots alone may be an address.
+SHOWS_MARK = r"^[^.,]*[.,][^.,]*$|\.[^.]*,|,[^,]*\."
+
+#: Numbers that are read otherwise than they are written.
+ODD_NUMBER = r"^-?0[xX]|^[-+]?\d{16,}$"
+MAX_EXACT = 2.0**53
+
+#: Addresses of computers.
+ADDRESS = r"^\d{1,3}(\.\d{1,3}){3}$"
 
 #: Rows that are looked at first.
 N_HEAD = 1000
@@ -32,12 +43,17 @@ DOTTED_THOUSANDS = r"^-?[1-9]\d{0,2}(\.\d{3})+$"
 
 
 def cast_numbers(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
-    """Convert plain numbers, with a decimal point or without; None if some value is no such number."""
+    """Convert plain numbers, with a decimal point or without; None if some value is no such number.
+
+    Hexadecimal numbers, and whole numbers that float64 would round, are no such numbers: they are rather names.
+    """
     for dtype in (pa.int64(), pa.float64()):
         try:
-            return pc.cast(values, dtype)
+            numbers = pc.cast(values, dtype)
         except pa.ArrowInvalid:
             continue
+        is_odd = dtype == pa.int64() or (pc.max(pc.abs(numbers)).as_py() or 0.0) >= MAX_EXACT
+        return None if is_odd and pc.any(pc.match_substring_regex(values, ODD_NUMBER)).as_py() else numbers
     return None
 
 
@@ -73,14 +89,15 @@ class NumberText:
         digits = pc.if_else(is_like, digits, pa.scalar(None, values.type))
         fits = {mark: pc.fill_null(pc.match_substring_regex(digits, form), False) for mark, form in BY_MARK.items()}
         best = max(fits.values(), key=distinct.share_of)
-        if distinct.share_of(best) < 0.5:
+        if distinct.share_of(best) < 0.5 or pc.all(pc.match_substring_regex(values, ADDRESS)).as_py():
             return None
         if not pc.all(is_like).as_py():
             return cls(distinct, digits, (), distinct.name_first(pc.invert(is_like), "is no number"))
         has_percent = pc.match_substring(values, "%")
         if pc.any(has_percent).as_py() and not pc.all(has_percent).as_py():
             return cls(distinct, digits, (), distinct.name_first(pc.invert(has_percent), "has no %, while others have"))
-        if len(pc.unique(pc.extract_regex(values, f"(?P<unit>{CURRENCIES})").field("unit").drop_null())) > 1:
+        priced = values.filter(pc.match_substring_regex(values, CURRENCIES))
+        if len(pc.unique(pc.extract_regex(priced, f"(?P<unit>{CURRENCIES})").field("unit"))) > 1:
             return cls(distinct, digits, (), "it has several currencies")
         marks = tuple(mark for mark, is_fit in fits.items() if pc.all(is_fit).as_py())
         if marks:
@@ -90,7 +107,8 @@ class NumberText:
     @property
     def decides(self) -> str:
         """The decimal mark that this column shows; empty if its values do not tell."""
-        return self.marks[0] if len(self.marks) == 1 and self.example else ""
+        shows = pc.any(pc.match_substring_regex(self.digits, SHOWS_MARK)).as_py()
+        return self.marks[0] if len(self.marks) == 1 and shows else ""
 
     @property
     def example(self) -> str:
@@ -103,7 +121,10 @@ class NumberText:
         mark = decimal if decimal in self.marks else self.marks[0]
         digits = pc.replace_substring_regex(self.digits, rf"[{'.' if mark == ',' else ','}{_SPACES}]", "")
         numbers = cast_numbers(pc.replace_substring(digits, ",", "."))
-        assert numbers is not None  # the patterns allow nothing else
+        if numbers is None:  # such as more digits than a number can hold
+            return self.distinct.spread(self.distinct.values)
+        if pc.all(pc.match_substring(self.distinct.values, "%")).as_py():
+            numbers = pc.divide(pc.cast(numbers, pa.float64()), 100.0)
         return self.distinct.spread(numbers)
 
 

@@ -1,7 +1,8 @@
 """What users can say about a file with a table, in place of what is found out."""
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Self
 
 #: Orders of day, month and year in dates such as 3/9/2017; "words" leaves dates as text.
@@ -75,7 +76,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class Habits:
-    """How a training table wrote what can be taken in two ways; a model remembers it for tables to predict.
+    """How a training table was read where there was a choice; a model remembers it for tables to predict.
 
     Attributes
     ----------
@@ -83,22 +84,34 @@ class Habits:
         The decimal mark; "" if there was none.
     dates : str
         "dmy" or "mdy"; "" if there were no such dates.
+    missing : tuple of str
+        Words that the user said mean a missing value.
 
     Examples
     --------
-    >>> Habits.parse(str(Habits(decimal=",", dates="dmy")))
-    Habits(decimal=',', dates='dmy')
+    >>> Habits.parse(str(Habits(decimal=",", dates="dmy", missing=("-999",))))
+    Habits(decimal=',', dates='dmy', missing=('-999',))
     """
 
     decimal: str = ""
     dates: str = ""
+    missing: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return " ".join(f"{field.name}={getattr(self, field.name)}" for field in fields(self))
+        return json.dumps(asdict(self))
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read what ``str`` writes; ignore anything else."""
-        pairs = dict(part.split("=", 1) for part in text.split() if "=" in part)
-        allowed = {"decimal": (".", ","), "dates": ("dmy", "mdy")}
-        return cls(**{name: pairs[name] for name, values in allowed.items() if pairs.get(name) in values})
+        try:
+            facts = json.loads(text)
+        except ValueError:
+            return cls()
+        if not isinstance(facts, dict):
+            return cls()
+        decimal, dates, missing = facts.get("decimal"), facts.get("dates"), facts.get("missing")
+        return cls(
+            decimal if decimal in (".", ",") else "",
+            dates if dates in ("dmy", "mdy") else "",
+            tuple(map(str, missing)) if isinstance(missing, list) else (),
+        )

@@ -40,7 +40,9 @@ class TableReading:
     obstacles : dict of str
         Columns that stay words although most of their values look like numbers or dates, and why.
     habits : Habits
-        What a table to predict should be taken for where it leaves a choice.
+        How a table to predict should be read where there is a choice.
+    written : Table
+        The columns as the file has them: text of a text file is not converted.
     """
 
     table: pa.Table
@@ -49,6 +51,7 @@ class TableReading:
     notes: list[str]
     obstacles: dict[str, str]
     habits: Habits
+    written: pa.Table
 
 
 def read_files(
@@ -76,12 +79,12 @@ def read_files(
     description = read[0].description + ("" if len(read) == 1 else f", {len(read)} files")
     notes = list(dict.fromkeys(note for each in read for note in each.notes))
     if not any(each.has_text for each in read):
-        return TableReading(table, name, description, notes, {}, Habits())
+        return TableReading(table, name, description, notes, {}, Habits(), table)
     comma_is_usual = any(each.separator == ";" for each in read)
     converted = convert_text(table, options, as_words=as_words, usual=usual, comma_is_usual=comma_is_usual)
     description += ", decimal commas" if converted.habits.decimal == "," else ""
     return TableReading(
-        converted.table, name, description, notes + converted.notes, converted.obstacles, converted.habits
+        converted.table, name, description, notes + converted.notes, converted.obstacles, converted.habits, table
     )
 
 
