@@ -371,7 +371,7 @@ FILES = [
         "offsets.csv",
         "moments of one time zone",
         b"a,b\n2024-01-01T09:15:00+05:30,1\n2024-01-02T23:00:00+05:30,2\n",
-        {"a": ["2024-01-01 09:15:00+05:30", "2024-01-02 23:00:00+05:30"], "b": [1, 2]},
+        {"a": [datetime(2024, 1, 1, 9, 15), datetime(2024, 1, 2, 23)], "b": [1, 2]},
     ),
     # Encodings and line ends.
     AwkwardFile("bom.csv", "UTF-8 with a byte order mark", GERMAN.encode("utf-8-sig"), GERMAN_COLUMNS),

@@ -115,8 +115,10 @@ def _parse(values: pa.Array, date_format: str) -> pa.Array:
     kind = pa.timestamp("us", "UTC") if has_zone else pa.timestamp("us")
     if date_format == "%Y-%m-%d":
         try:
-            moments = pc.cast(pc.replace_substring_regex(values, r"(\.\d{6})\d+", r"\1"), kind)
-            return moments.cast(pa.timestamp("us", _find_zone(values))) if has_zone else moments
+            plain = pc.replace_substring_regex(values, r"(\.\d{6})\d+", r"\1")
+            if has_zone and _have_one_offset(values):  # the time that the clock showed
+                plain, kind = pc.replace_substring_regex(plain, r" ?[+-]\d{2}:?\d{2}$", ""), pa.timestamp("us")
+            return pc.cast(plain, kind)
         except pa.ArrowInvalid:  # such as a day of one digit
             pass
     parsed = pa.nulls(len(values), kind)
@@ -132,8 +134,7 @@ def _parse(values: pa.Array, date_format: str) -> pa.Array:
     return pc.if_else(pc.equal(pc.day(parsed), days), parsed, pa.scalar(None, kind))
 
 
-def _find_zone(values: pa.Array) -> str:
-    """Find the time zone of moments: the offset that all of them have, else UTC."""
+def _have_one_offset(values: pa.Array) -> bool:
+    """Check whether all moments have the same offset from UTC, other than none."""
     offsets = pc.unique(pc.extract_regex(values, r"(?P<offset>[+-]\d{2}:?\d{2}|Z)$").field("offset"))
-    offset = str(offsets[0].as_py()) if len(offsets) == 1 else "Z"
-    return "UTC" if offset == "Z" else offset if ":" in offset else f"{offset[:3]}:{offset[3:]}"
+    return len(offsets) == 1 and offsets[0].as_py() not in ("Z", "")
