@@ -195,6 +195,14 @@ FILES = [
         {"a": [-5, 7], "b": [-3, 4]},
     ),
     AwkwardFile(
+        "kilograms.csv",
+        "numbers with a unit",
+        b"a,b\n5 kg,x\n7.5kg,y\n",
+        {"a": [5.0, 7.5], "b": ["x", "y"]},
+        says="a: the unit 'kg' is left out",
+    ),
+    AwkwardFile("seats.csv", "seats such as 12A", b"a,b\n12A,1\n14C,2\n", {"a": ["12A", "14C"], "b": [1, 2]}),
+    AwkwardFile(
         "mixed_units.csv",
         "some numbers with %, some without",
         b"a,b\n5%,1\n12,2\n7%,1\n",

@@ -120,6 +120,8 @@ class _Converter:
 
     def _convert_number(self, name: str, number: NumberText) -> pa.ChunkedArray:
         example = number.example
+        if number.unit:
+            self.notes.append(f"{name}: the unit {number.unit!r} is left out")
         if number.marks == (",",) and not number.decides and not (self.decimal == "," or self._comma_is_usual):
             return number.distinct.spread(number.distinct.values)  # 1.234.567 in a table with decimal points
         if len(number.marks) < 2 or not example:

@@ -1,5 +1,6 @@
 """Read text as numbers: decimal commas, separators of thousands, currencies, percentages."""
 
+import re
 from dataclasses import dataclass
 from typing import Self
 
@@ -31,6 +32,9 @@ SHOWS_MARK = r"^[^.,]*[.,][^.,]*$|\.[^.]*,|,[^,]*\."
 #: Numbers that are read otherwise than they are written.
 ODD_NUMBER = r"^-?0[xX]|^[-+]?\d{16,}$"
 MAX_EXACT = 2.0**53
+
+#: A number and its unit.
+WITH_UNIT = rf"^[{_MINUS}]?\d[\d.,]*\s*(?P<unit>[A-Za-z\x{{b5}}\x{{b0}}][A-Za-z/\x{{b2}}\x{{b3}}]*)"
 
 #: Addresses of computers.
 ADDRESS = r"^\d{1,3}(\.\d{1,3}){3}$"
@@ -71,17 +75,21 @@ class NumberText:
         The decimal marks with which all values can be read: none, "." or "," or both.
     obstacle : str
         Why the column cannot be read as numbers; empty if it can.
+    unit : str
+        The unit that all values have, such as "kg"; empty if there is none.
     """
 
     distinct: Distinct
     digits: pa.Array
     marks: tuple[str, ...]
     obstacle: str = ""
+    unit: str = ""
 
     @classmethod
     def examine(cls, distinct: Distinct) -> Self | None:
         """Examine a column; None if fewer than half of its rows look like numbers."""
-        values = distinct.values
+        unit = _find_unit(distinct.values)
+        values = pc.replace_substring_regex(distinct.values, rf"\s*{re.escape(unit)}$", "") if unit else distinct.values
         is_like = pc.match_substring_regex(values, NUMBER_LIKE)
         digits = pc.replace_substring_regex(values, r"^\((.*)\)$", r"-\1")  # accountants' negative numbers
         digits = pc.replace_substring_regex(digits, rf"{CURRENCIES}|%|\+", "")
@@ -101,7 +109,7 @@ class NumberText:
             return cls(distinct, digits, (), "it has several currencies")
         marks = tuple(mark for mark, is_fit in fits.items() if pc.all(is_fit).as_py())
         if marks:
-            return cls(distinct, digits, marks)
+            return cls(distinct, digits, marks, unit=unit)
         return cls(distinct, digits, (), distinct.name_first(pc.invert(best), "is written unlike the other numbers"))
 
     @property
@@ -126,6 +134,14 @@ class NumberText:
         if pc.all(pc.match_substring(self.distinct.values, "%")).as_py():
             numbers = pc.divide(pc.cast(numbers, pa.float64()), 100.0)
         return self.distinct.spread(numbers)
+
+
+def _find_unit(values: pa.Array) -> str:
+    """Find the unit that all values have behind their number; empty if there is none, or several."""
+    if not pc.all(pc.match_substring_regex(values, f"{WITH_UNIT}$")).as_py():
+        return ""
+    units = pc.unique(pc.extract_regex(values, f"{WITH_UNIT}$").field("unit"))
+    return str(units[0].as_py()) if len(units) == 1 else ""
 
 
 def is_dotted(values: pa.ChunkedArray) -> bool:
