@@ -104,8 +104,8 @@ def read_table(
     r"""Read a table from a file as the command line does: CSV of any kind, Parquet, Arrow, workbooks, numpy arrays.
 
     Encoding, separator, decimal mark and names of columns are found out. Text that can be read as numbers is: 1,000 and
-    $1,000, 12 % (0.12), 5 kg, 3,14 in a file with decimal commas. So are dates such as 2024-02-29, 29.2.2024 and 2/29/2024. NA, ?,
-    - and similar words are missing values.
+    $1,000, 12 % (0.12), 5 kg, 3,14 in a file with decimal commas. So are dates such as 2024-02-29, 29.2.2024 and
+    2/29/2024. NA, ?, - and similar words are missing values.
 
     Parameters
     ----------
