@@ -135,6 +135,14 @@ FILES = [
     AwkwardFile("bars.csv", "vertical bars in a .csv", b"a|b\n1|x\n2|y\n", PLAIN),
     AwkwardFile("sep_line.csv", "a first line `sep=;` for Excel", b"sep=;\na;b\n1;x\n2;y\n", PLAIN),
     AwkwardFile("colons.txt", "another separator, with `--sep :`", b"a:b\n1:x\n2:y\n", PLAIN, options={"sep": ":"}),
+    AwkwardFile(
+        "blanks.txt",
+        "spaces between cells",
+        b"a b\n1 x\n2 y\n",
+        {"a b": ["1 x", "2 y"]},
+        says="one column only; sep='space' cuts its cells at spaces",
+    ),
+    AwkwardFile("told_blanks.txt", "the same, with `--sep space`", b"a b\n1 x\n2 y\n", PLAIN, options={"sep": "space"}),
     AwkwardFile("one_column.csv", "a single column", b"a\n1\n2\n", {"a": [1, 2]}),
     AwkwardFile("no_suffix", "no suffix", b"a,b\n1,x\n2,y\n", PLAIN),
     # Numbers.

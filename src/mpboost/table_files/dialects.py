@@ -98,6 +98,9 @@ def find_dialect(sample: bytes, options: ReadingOptions, *, is_whole: bool, defa
     if first:
         notes.append(f"{first} line{'s' * (first > 1)} above the names of the columns skipped")
     body = records[first + 1 :]
+    n_words = len(records[first][0].split()) if len(records[first]) == 1 else 0
+    if n_words > 1 and body and all(len(" ".join(row).split()) == n_words for row in body):
+        notes.append(f"one column only; {options.write('sep', 'space')} cuts its cells at spaces")
     has_header = options.header if options.header is not None else is_header(records[first], body)
     n_columns = max(len(records[first]), Counter(map(len, body)).most_common(1)[0][0] if body else 0)
     if not has_header:
