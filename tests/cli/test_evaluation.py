@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+pytest.importorskip("typer", reason="the command line needs typer")
+
 from mpboost import evaluate, load_model
 from mpboost.cli.features import make_model_features
 from mpboost.cli.judgements import offer_score

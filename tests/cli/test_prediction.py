@@ -10,6 +10,8 @@ import pyarrow.csv
 import pyarrow.ipc
 import pytest
 
+pytest.importorskip("typer", reason="the command line needs typer")
+
 from mpboost import MPBoostClassifier, load_model, read_table, save_model
 from mpboost.cli import prediction
 from mpboost.estimators import base

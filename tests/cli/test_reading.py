@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+pytest.importorskip("typer", reason="the command line needs typer")
+
 import mpboost
 from mpboost.cli.output import Output
 from mpboost.cli.reading import read_for_model

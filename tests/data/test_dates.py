@@ -56,7 +56,7 @@ def make_frames():
         "polars": pl.from_pandas(flat),
         "pyarrow": pa.Table.from_pandas(flat),
         "time zone": frame.assign(d=frame["d"].dt.tz_localize("UTC").dt.tz_convert("UTC")),
-        "objects": frame.assign(d=frame["d"].dt.to_pydatetime().astype(object)),
+        "objects": frame.assign(d=pd.Series([*frame["d"]], frame.index, dtype=object)),
     }
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 BEGIN, END = "<!-- awkward files -->\n", "<!-- end of awkward files -->\n"
@@ -55,7 +56,8 @@ class AwkwardFile:
 
 def make_workbook() -> bytes:
     """Make a workbook with a title, two sheets, dates and empty cells."""
-    from openpyxl import Workbook
+    pytest.importorskip("python_calamine", reason="reads workbooks")
+    Workbook = pytest.importorskip("openpyxl", reason="writes workbooks").Workbook
 
     book = Workbook()
     sheet = book.active
@@ -76,6 +78,8 @@ def make_workbook() -> bytes:
 
 def make_open_document() -> bytes:
     """Make a workbook of LibreOffice; one column has numbers as text, with a decimal comma."""
+    pytest.importorskip("python_calamine", reason="reads workbooks")
+    pytest.importorskip("odf", reason="writes workbooks")
     from odf.opendocument import OpenDocumentSpreadsheet
     from odf.table import Table, TableCell, TableRow
     from odf.text import P
