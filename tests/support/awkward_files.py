@@ -373,6 +373,13 @@ FILES = [
         says="taken for names of rows",
     ),
     AwkwardFile("comment.csv", "a comment above the names", b"# made by a logger, v2\na,b\n1,x\n2,y\n", PLAIN),
+    AwkwardFile(
+        "comment_no_names.csv",
+        "a comment, and no names",
+        b"# 1, 2\n1.5,x\n2.5,y\n",
+        {"column1": [1.5, 2.5], "column2": ["x", "y"]},
+        says="the columns are called column1 to column2",
+    ),
     AwkwardFile("brackets.csv", "names in brackets", b"[a],[b]\n1,x\n2,y\n", {"[a]": [1, 2], "[b]": ["x", "y"]}),
     AwkwardFile("null.csv", "`\\\\N` of databases", b"a,b\n1,\\N\n\\N,y\n", {"a": [1, None], "b": [None, "y"]}),
     AwkwardFile(

@@ -91,37 +91,33 @@ def find_dialect(sample: bytes, options: ReadingOptions, *, is_whole: bool, defa
     if declared := re.match(r'"?sep=(.)"?(\r\n|\r|\n)', text):  # a line that Excel writes and obeys
         text, skipped = text[declared.end() :], 1
     separator = options.sep or (declared[1] if declared else find_separator(text, is_whole=is_whole))
-    records, ends = _split(text, separator, is_whole=is_whole)
+    records, starts = _split(text, separator, is_whole=is_whole)
     if not records:
         raise ValueError("it is empty")
-    first, notes = _find_first(records), []
-    if first:
-        notes.append(f"{first} line{'s' * (first > 1)} above the names of the columns skipped")
-    body = records[first + 1 :]
-    n_words = len(records[first][0].split()) if len(records[first]) == 1 else 0
-    if n_words > 1 and body and all(len(" ".join(row).split()) == n_words for row in body):
+    first = _find_first(records)
+    above = [f"{first} line{'s' * (first > 1)} above the names of the columns skipped"] if first else []
+    names, has_header, notes = _find_names(records[first], records[first + 1 :], options)
+    return Dialect(encoding, separator, names, skipped + starts[first + has_header], has_header, (*above, *notes))
+
+
+def _find_names(head: list[str], body: list[list[str]], options: ReadingOptions) -> tuple[list[str], bool, list[str]]:
+    """Find the names of the columns: in the first row, or made up; also tell which, and what is unusual."""
+    notes = []
+    if len(head) == 1 and body and all(len(" ".join(row).split()) == len(head[0].split()) > 1 for row in body):
         notes.append(f"one column only; {options.write('sep', 'space')} cuts its cells at spaces")
-    has_header = options.header if options.header is not None else is_header(records[first], body)
-    n_columns = max(len(records[first]), Counter(map(len, body)).most_common(1)[0][0] if body else 0)
-    if not has_header:
-        names = [f"column{j + 1}" for j in range(n_columns)]
-        notes.append(
-            f"no names found in the first row: the columns are called {names[0]} to {names[-1]}"
-            + ("" if options.header is not None else f" ({options.write('header', True)} takes the first row as names)")
-        )
-        return Dialect(encoding, separator, names, skipped + (ends[first - 1] if first else 0), False, tuple(notes))
-    named = len(records[first])
-    if len(body) > 1 and all(
-        len(row) == named + 1 and row[-1] for row in body
-    ):  # R writes names of rows without a name above
-        cells = ["", *records[first]]
+    n_usual = Counter(map(len, body)).most_common(1)[0][0] if body else 0
+    if not (is_header(head, body) if options.header is None else options.header):
+        names = [f"column{j + 1}" for j in range(max(len(head), n_usual))]
+        advice = f" ({options.write('header', True)} takes the first row as names)" if options.header is None else ""
+        notes.append(f"no names found in the first row: the columns are called {names[0]} to {names[-1]}{advice}")
+        return names, False, notes
+    if len(body) > 1 and all(len(row) == len(head) + 1 and row[-1] for row in body):
+        head = ["", *head]
         notes.append("one name is missing: the first column is taken for names of rows, as R writes them")
-    elif any(cell for row in body for cell in row[named:]):  # cells without a name: refused when they are read
-        cells = records[first]
-    else:
-        cells = [*records[first], *[""] * (n_columns - named)]
-    names, renamed = name_columns(cells)
-    return Dialect(encoding, separator, names, skipped + ends[first], True, (*notes, *renamed))
+    elif not any(cell for row in body for cell in row[len(head) :]):  # others are refused when they are read
+        head = [*head, *[""] * (n_usual - len(head))]
+    names, renamed = name_columns(head)
+    return names, True, notes + renamed
 
 
 def find_encoding(sample: bytes, default: str) -> str:
@@ -152,8 +148,8 @@ def find_separator(text: str, *, is_whole: bool) -> str:
         breaks_quotes = any(re.search(r'"[,;|\t]|[,;|\t]"', cell) for record in records for cell in record)
         return round(sum(len(record) == n_cells for record in records) / len(records), 1) - 0.5 * breaks_quotes
 
-    best = max(SEPARATORS, key=judge)
-    return best if judge(best) != 0.0 else ","
+    shares = {separator: judge(separator) for separator in SEPARATORS}
+    return max(shares, key=shares.__getitem__) if any(shares.values()) else ","
 
 
 def is_header(first: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
@@ -208,25 +204,30 @@ def name_columns(cells: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _split(text: str, separator: str, *, is_whole: bool) -> tuple[list[list[str]], list[int]]:
-    """Split the beginning of a text into records; also return the number of lines up to the end of each."""
+    """Split the beginning of a text into records, without comments above them.
+
+    Also return the number of lines above each record, and above the one behind the last.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     records: list[list[str]] = []
-    ends: list[int] = []
+    starts = [0]
     limit = csv.field_size_limit(len(text) + 1)
     try:
         for record in reader:
-            if record and (records or not record[0].startswith("#")):  # comments above the names
+            if record and (records or not record[0].startswith("#")):
                 records.append(record)
-                ends.append(reader.line_num)
+                starts.append(reader.line_num)
+            elif not records:
+                starts = [reader.line_num]
             if len(records) > N_RECORDS:
                 break
     except csv.Error:
         return [], []
     finally:
         csv.field_size_limit(limit)
-    if not is_whole and len(records) <= N_RECORDS and len(records) > 1:  # the last record may be cut off
-        return records[:-1], ends[:-1]
-    return records, ends
+    if not is_whole and 1 < len(records) <= N_RECORDS:  # the last record may be cut off
+        return records[:-1], starts[:-1]
+    return records, starts
 
 
 def _find_first(records: Sequence[Sequence[str]]) -> int:

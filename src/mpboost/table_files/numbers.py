@@ -29,9 +29,8 @@ BY_MARK = {
 #: A value that shows its decimal mark: it has one mark, or both. Several dots alone may be an address.
 SHOWS_MARK = r"^[^.,]*[.,][^.,]*$|\.[^.]*,|,[^,]*\."
 
-#: Numbers that are read otherwise than they are written.
-ODD_NUMBER = r"^-?0[xX]|^[-+]?\d{16,}$"
-MAX_EXACT = 2.0**53
+#: Whole numbers from about this size on are rounded in float64.
+LONG_NUMBER, MAX_EXACT = r"^[-+]?\d{16,}$", 2.0**53
 
 #: A number and its unit.
 WITH_UNIT = rf"^[{_MINUS}]?\d[\d.,]*\s*(?P<unit>[A-Za-z\x{{b5}}\x{{b0}}][A-Za-z/\x{{b2}}\x{{b3}}]*)"
@@ -56,9 +55,15 @@ def cast_numbers(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Arr
             numbers = pc.cast(values, dtype)
         except pa.ArrowInvalid:
             continue
-        is_odd = dtype == pa.int64() or (pc.max(pc.abs(numbers)).as_py() or 0.0) >= MAX_EXACT
-        return None if is_odd and pc.any(pc.match_substring_regex(values, ODD_NUMBER)).as_py() else numbers
+        if dtype == pa.int64():
+            return None if _have(values, "x") or _have(values, "X") else numbers
+        is_rounded = (pc.max(pc.abs(numbers)).as_py() or 0.0) >= MAX_EXACT
+        return None if is_rounded and pc.any(pc.match_substring_regex(values, LONG_NUMBER)).as_py() else numbers
     return None
+
+
+def _have(values: pa.ChunkedArray | pa.Array, text: str) -> bool:
+    return bool(pc.any(pc.match_substring(values, text)).as_py())
 
 
 @dataclass(frozen=True)
