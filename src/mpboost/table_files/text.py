@@ -26,10 +26,11 @@ def read_text(file: FileBytes, options: ReadingOptions) -> tuple[pa.Table, Diale
     Every cell is text here, an empty one too: columns are converted when all of their values are known.
     """
     sample = file.read_sample()
+    is_whole = len(sample) < SAMPLE_BYTES
     for fallback in FALLBACKS:
-        dialect = find_dialect(sample, options, is_whole=len(sample) < SAMPLE_BYTES, default=fallback)
+        dialect = find_dialect(sample, options, is_whole=is_whole, default=fallback)
         try:
-            table = _parse(file, dialect)
+            table = _parse(file, dialect, use_threads=not is_whole)
         except (UnicodeError, pa.ArrowInvalid) as error:
             is_about_encoding = isinstance(error, UnicodeError) or "UTF8" in str(error)
             if is_about_encoding and dialect.encoding == fallback and not options.encoding:
@@ -44,13 +45,14 @@ def read_text(file: FileBytes, options: ReadingOptions) -> tuple[pa.Table, Diale
     raise AssertionError("latin-1 reads any bytes")  # pragma: no cover
 
 
-def _parse(file: FileBytes, dialect: Dialect) -> pa.Table:
+def _parse(file: FileBytes, dialect: Dialect, *, use_threads: bool) -> pa.Table:
     is_utf8 = dialect.encoding in ("utf-8", "utf-8-sig")
     reading = pa.csv.ReadOptions(
         column_names=dialect.names,
         skip_rows=dialect.n_lines_before,
         encoding="utf8" if is_utf8 else dialect.encoding,
         block_size=BLOCK_BYTES,
+        use_threads=use_threads,
     )
     parsing = pa.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
     as_text = pa.csv.ConvertOptions(
