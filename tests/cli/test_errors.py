@@ -54,7 +54,7 @@ def test_fit_says_what_is_wrong(run, arguments, words):
         ("a.csv", b"", "a.csv cannot be read: it is empty."),
         ("a.csv", b"x,y\n", "a.csv is empty: it has 0 rows."),
         ("a.csv", b"x,y\n1,2,3\n", "a.csv cannot be read: a row has 3 cells, but there are 2 columns: '1,2,3'"),
-        ("a.csv", b"x,y\n1,n.d.\n2,3\n3,4\n4,5\n", "'n.d.' in row 0 (counted from 0) is no number"),
+        ("a.csv", b"x,y\n1,n.d.\n2,3\n3,4\n4,5\n", "'n.d.' in row 0 (counted from 0) is not a number"),
         ("a.parquet", b"not a table", "a.parquet cannot be read: "),
         ("a.arrow", b"not a table", "a.arrow cannot be read: "),
         ("a.npz", b"not a table", "a.npz cannot be read: "),

@@ -95,9 +95,9 @@ def test_make_training_features_makes_text_and_numbers(values, expected):
 
 
 def test_choose_features_tells_what_stood_in_the_way_of_numbers():
-    column = choose([f"{i}" for i in range(N - 1)] + ["n.d."], obstacles={"c": "'n.d.' is no number"})
+    column = choose([f"{i}" for i in range(N - 1)] + ["n.d."], obstacles={"c": "'n.d.' is not a number"})
     assert "identifier" in column.reason
-    assert "'n.d.' is no number" in column.reason
+    assert "'n.d.' is not a number" in column.reason
 
 
 def test_choose_features_names_the_parts_of_dates():
@@ -122,8 +122,8 @@ def test_choose_task_looks_at_the_target(y, task):
 
 
 def test_choose_task_names_the_word_among_the_numbers_of_a_target():
-    with pytest.raises(ValueError, match=r"'n\.d\.' is no number; or use --task classification"):
-        choose_target_kind(TargetKind.AUTO, np.array(["1", "n.d."]), "y", "'n.d.' is no number")
+    with pytest.raises(ValueError, match=r"'n\.d\.' is not a number; or use --task classification"):
+        choose_target_kind(TargetKind.AUTO, np.array(["1", "n.d."]), "y", "'n.d.' is not a number")
 
 
 def test_choose_task_does_what_it_is_told():

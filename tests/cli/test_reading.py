@@ -142,7 +142,10 @@ def test_fit_shows_the_value_that_stood_in_the_way(run, folder):
     rows = file.content.decode().splitlines()
     (folder / "t.csv").write_text("\n".join([rows[0], *[f"{i},{i % 2}" for i in range(N)], "n.d.,1", ""]))
     words = run("fit", "t.csv", "-t", "b", "--keep-all", *SMALL).stdout
-    assert "a stays words: 'n.d.' in row 60 (counted from 0) is no number (--missing WORD for missing values)" in words
+    assert (
+        "a is read as words: 'n.d.' in row 60 (counted from 0) is not a number (--missing WORD for missing values)"
+        in words
+    )
     left_out = run("fit", "t.csv", "-t", "b", *SMALL, "--force", code=1).stderr
     assert "looks like an identifier: text with few repeated values, 'n.d.' in row 60" in left_out
     assert "numbers   a" in run("fit", "t.csv", "-t", "b", "--missing", "n.d.", "--force", *SMALL).stdout

@@ -226,7 +226,7 @@ FILES = [
         "a word among numbers",
         b"a,b\n5,1\n6,2\nn.d.,3\n7,1\n",
         {"a": ["5", "6", "n.d.", "7"], "b": [1, 2, 3, 1]},
-        says="'n.d.' in row 2 (counted from 0) is no number",
+        says="'n.d.' in row 2 (counted from 0) is not a number",
     ),
     AwkwardFile(
         "told_missing.csv",
@@ -239,7 +239,7 @@ FILES = [
         "late_word.csv.gz",
         "60 000 rows with line breaks in cells; a word among numbers in the last",
         lambda: gzip.compress(make_long_file(), 1),
-        says="'unknown' in row 60000 (counted from 0) is no number",
+        says="'unknown' in row 60000 (counted from 0) is not a number",
     ),
     # Missing values, names, rows.
     AwkwardFile(
@@ -343,7 +343,7 @@ FILES = [
         "a date that does not exist",
         b"a,b\n31.12.2024,1\n30.2.2024,2\n1.3.2024,3\n",
         {"a": ["31.12.2024", "30.2.2024", "1.3.2024"], "b": [1, 2, 3]},
-        says="'30.2.2024' in row 1 (counted from 0) is no such date",
+        says="'30.2.2024' in row 1 (counted from 0) is not a valid date",
     ),
     AwkwardFile(
         "addresses.csv",

@@ -25,7 +25,7 @@ def read_for_model(
     words = list_word_columns(model, target or get_target_name(model))
     options = replace(options, missing=(*options.missing, *usual.missing))
     reading = read_files(paths, options, as_words=words, usual=usual)
-    for note in reading.notes:
+    for note in reading.list_notes():
         out.note(f"{reading.name}: {note}.")
     return reading
 

@@ -97,13 +97,16 @@ def show_training_set(data: TrainingSet, out: Output) -> None:
     rows += [("missing", list_names(f"{each.name} {format_share(each.n_missing / n_rows)}" for each in incomplete))]
     rows += _group_left_out(left_out)
     rows += [("target", _describe_target(data))]
-    rows += [("note" if i == 0 else "", note) for i, note in enumerate(_list_notes(data))]
+    rows += [
+        ("note" if i == 0 else "", note)
+        for i, note in enumerate(data.reading.list_notes(besides=[each.name for each in left_out]))
+    ]
     out.title(Path(data.reading.name).name, f"{count(n_rows, 'row')}, {count(len(data.columns) + 1, 'column')}")
     out.rows([row for row in rows if row[1]])
     out.record(
         table=data.reading.name,
         format=data.reading.description,
-        notes=data.reading.notes,
+        notes=data.reading.list_notes(),
         rows=n_rows,
         target=data.target,
         task=data.kind,
@@ -111,12 +114,6 @@ def show_training_set(data: TrainingSet, out: Output) -> None:
         derived={each.name: each.features for each in dates},
         left_out={each.name: each.reason for each in left_out},
     )
-
-
-def _list_notes(data: TrainingSet) -> list[str]:
-    """List what is unusual about the table, except for columns that are left out."""
-    left_out = {each.name for each in data.columns if not each.features}
-    return [note for note in data.reading.notes if note.partition(" stays words: ")[0] not in left_out]
 
 
 def _explain_date(column: Column) -> str:

@@ -83,7 +83,7 @@ def convert_text(
         comma_is_usual=comma_is_usual,
     )
     converted = {name: converter.convert(name, each) for name, each in found.items()}
-    notes = converter.notes + [f"{name} stays words: {why}" for name, why in converter.obstacles.items()]
+    notes = converter.notes
     if usual.decimal and converter.decimal not in ("", usual.decimal):
         words = {".": "points", ",": "commas"}
         notes.insert(0, f"decimal {words[converter.decimal]}, while the training table has {words[usual.decimal]}")
@@ -108,7 +108,7 @@ class _Converter:
             return examined
         if examined.obstacle:
             if not examined.distinct.are_codes:
-                is_word = " is no " in examined.obstacle
+                is_word = " is not a " in examined.obstacle
                 advice = f" ({self.options.write('missing', 'WORD')} for missing values)" if is_word else ""
                 self.obstacles[name] = examined.obstacle + advice
             return examined.distinct.spread(examined.distinct.values)

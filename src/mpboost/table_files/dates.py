@@ -73,14 +73,14 @@ class DateText:
                 continue
             named = dict(zip(("dmy", "mdy") if order == "?" else (order,), formats, strict=True))
             if not pc.all(is_like).as_py():
-                return cls(distinct, (), named, False, distinct.name_first(pc.invert(is_like), "is no such date"))
+                return cls(distinct, (), named, False, distinct.name_first(pc.invert(is_like), "is not a valid date"))
             has_clock = pc.any(pc.match_substring(distinct.values, ":")).as_py()
             parsed = {each: _parse(distinct.values, form) for each, form in named.items()}
             orders = tuple(each for each, moments in parsed.items() if not moments.null_count)
             if orders:
                 return cls(distinct, orders, named, has_clock)
             best = min(parsed.values(), key=lambda moments: moments.null_count)
-            return cls(distinct, (), named, has_clock, distinct.name_first(pc.is_null(best), "is no such date"))
+            return cls(distinct, (), named, has_clock, distinct.name_first(pc.is_null(best), "is not a valid date"))
         return None
 
     @property

@@ -75,7 +75,7 @@ class NumberText:
     distinct : Distinct
         The column.
     digits : StringArray
-        Its distinct values without currencies, percent signs and plus signs; null where a value is no number.
+        Its distinct values without currencies, percent signs and plus signs; null where a value is not a number.
     marks : tuple of str
         The decimal marks with which all values can be read: none, "." or "," or both.
     obstacle : str
@@ -105,7 +105,7 @@ class NumberText:
         if distinct.share_of(best) < 0.5 or pc.all(pc.match_substring_regex(values, ADDRESS)).as_py():
             return None
         if not pc.all(is_like).as_py():
-            return cls(distinct, digits, (), distinct.name_first(pc.invert(is_like), "is no number"))
+            return cls(distinct, digits, (), distinct.name_first(pc.invert(is_like), "is not a number"))
         has_percent = pc.match_substring(values, "%")
         if pc.any(has_percent).as_py() and not pc.all(has_percent).as_py():
             return cls(distinct, digits, (), distinct.name_first(pc.invert(has_percent), "has no %, while others have"))

@@ -53,6 +53,11 @@ class TableReading:
     habits: Habits
     written: pa.Table
 
+    def list_notes(self, besides: Collection[str] = ()) -> list[str]:
+        """List the notes, and why columns are read as words, except for some columns."""
+        why = {name: obstacle for name, obstacle in self.obstacles.items() if name not in besides}
+        return self.notes + [f"{name} is read as words: {obstacle}" for name, obstacle in why.items()]
+
 
 def read_files(
     paths: Paths, options: ReadingOptions, *, as_words: Collection[str] = (), usual: Habits | None = None
@@ -164,8 +169,8 @@ def read_table(
     reading = read_files(path, options)
     table = _make_frame(reading.table, frame)
     if return_notes:
-        return table, reading.notes
-    for note in reading.notes:
+        return table, reading.list_notes()
+    for note in reading.list_notes():
         warnings.warn(f"{reading.name}: {note}.", stacklevel=2)
     return table
 
