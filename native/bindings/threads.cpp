@@ -25,6 +25,24 @@ std::string describe_compiler() {
 #endif
 }
 
+// What a function of Python does outside of the interpreter, for one, runs side by side: growing a tree, say.
+nb::list map_side_by_side(Threads& threads, const nb::callable& function, const nb::sequence& items) {
+  std::vector<nb::object> given, results;
+  for (nb::handle item : items) given.push_back(nb::borrow(item));
+  results.resize(given.size());
+  {
+    nb::gil_scoped_release release;
+    threads.for_ranges(std::ssize(given), 1, [&](std::int64_t begin, std::int64_t end) {
+      nb::gil_scoped_acquire acquire;
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+        results[i] = function(given[i]);
+    });
+  }
+  nb::list all;
+  for (const nb::object& result : results) all.append(result);
+  return all;
+}
+
 }  // namespace
 
 void bind_threads(nb::module_& module) {
@@ -33,7 +51,11 @@ void bind_threads(nb::module_& module) {
       "Threads that live as long as this object; not to be shared by concurrent calls. Their number, `size`, "
       "is lower than n_threads if the system refused to start more.")
       .def(nb::init<int>(), nb::arg("n_threads"))
-      .def_prop_ro("size", &Threads::size);
+      .def_prop_ro("size", &Threads::size)
+      .def(
+          "map", map_side_by_side, nb::arg("function"), nb::arg("items"),
+          "Call a function of Python with each item, in several threads; return the results in the order of the items. "
+          "It must not use these threads itself.");
 
   module.def(
       "available_kernels",

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from mpboost import Callback, MPBoostClassifier, StopReason, _native
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.tables import DenseTable
+from mpboost.learners.trees import TreeLearner
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.sampling.features import FeatureSampler
 from mpboost.sampling.observations import ObservationSampler
@@ -84,10 +85,34 @@ def test_interrupt_keeps_whole_iterations_wherever_it_comes(monkeypatch, owner, 
     X, y = make_integers()
     interrupt_in(monkeypatch, owner, method)
     with pytest.warns(RuntimeWarning, match=f"interrupted after {n_done} iterations"):
-        model = MPBoostClassifier(**PARAMETERS).fit(X, y)
+        model = MPBoostClassifier(**PARAMETERS, round_size=1).fit(X, y)
     assert model.stop_reason_ == "interrupted"
     assert model.n_iter_ == n_done
     assert_whole(model, X)
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "n_done"),
+    [
+        (ObservationSampler, "sample", 12),
+        (FeatureSampler, "sample", 12),
+        (TreeLearner, "train", 12),
+        (BinaryTask, "pose", 3),
+        (TreeLearner, "_finish", 4),
+        (BinaryTask, "update", 5),
+        (BoostingRun, "record", 5),
+    ],
+    ids=["draw-rows", "draw-features", "train", "pose", "finish", "update-votes", "record"],
+)
+def test_interrupt_inside_a_round_keeps_the_learners_taken_in(monkeypatch, owner, method, n_done):
+    X, y = make_integers()
+    interrupt_in(monkeypatch, owner, method)
+    with pytest.warns(RuntimeWarning, match=f"interrupted after {n_done} iterations"):
+        model = MPBoostClassifier(**PARAMETERS, round_size=3).fit(X, y)
+    assert_whole(model, X)
+    monkeypatch.undo()
+    whole = MPBoostClassifier(**PARAMETERS, round_size=3).fit(X, y)
+    assert describe_model(model.fit(X, y)) == describe_model(whole)  # it goes on as if nothing had happened
 
 
 def test_interrupt_leaves_the_model_of_a_shorter_fit():

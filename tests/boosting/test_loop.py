@@ -1,5 +1,7 @@
 """What the loop promises: where it ends and goes on, what it leaves alone, and p and q over very many iterations."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -91,7 +93,7 @@ def test_boost_goes_on_where_a_callback_ended_it():
 
 def test_boost_tells_callbacks_of_the_end_when_a_learner_fails():
     class FailingLearner:
-        def train(self, iteration, draw, features, question, threads):
+        def train(self, minipatches, threads):
             raise RuntimeError("out of order")
 
     class Witness(Callback):
@@ -192,7 +194,10 @@ class TestManyIterations:
             credits = np.random.default_rng(0).dirichlet([0.1, 0.1], size=97)
             self.importances = np.vstack([credits, [[1.0, 0.0], [0.0, 1.0]] * 50])
 
-        def train(self, iteration, draw, features, question, threads):
+        def train(self, minipatches, threads):
+            return [partial(self.finish, minipatch.iteration) for minipatch in minipatches]
+
+        def finish(self, iteration, threads):
             return TrainedLearner(None, self.votes, self.importances[iteration % len(self.importances)])
 
     class Checker(Callback):

@@ -1,5 +1,7 @@
 """The loop of gradient boosting against the oracle, iteration by iteration."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,8 @@ RUNS = {
     "uniform-rows": {"adaptive_observations": False},
     "missing": {"missing": 0.2},
     "small-trees": {"max_depth": 2, "min_samples_leaf": 20},
+    "rounds-of-5": {"round_size": 5, "weighted": True},
+    "rounds-of-5-no-refit": {"round_size": 5, "leaf_refit": False},
 }
 
 
@@ -33,17 +37,22 @@ class Spy(Callback):
         self.patches, self.positions, self.scores, self.draws = [], [], [], []
 
     def on_fit_begin(self, run):
-        self.task, self.learner, self.grower = run.parts.task, run.parts.learner, run.parts.learner._grower
-        self.sampler = run.parts.observation_sampler
-        run.parts.learner._grower, run.parts.learner.train, self.train = self, self.watch, run.parts.learner.train
+        self.task, self.sampler, learner = run.parts.task, run.parts.observation_sampler, run.parts.learner
+        self.growers, learner._growers = learner._growers, self
+        self.grow_one, learner._grow = learner._grow, self.watch
         self.keep(run)
 
-    def watch(self, iteration, draw, features, slopes, threads):
-        self.now = draw.rows, features, draw.weights, slopes.direction
-        return self.train(iteration, draw, features, slopes, threads)
+    def watch(self, minipatch, *rest):
+        self.now = minipatch.draw.rows, minipatch.features, minipatch.draw.weights, minipatch.question.direction
+        return self.grow_one(minipatch, *rest)
+
+    @contextmanager
+    def borrow(self):
+        yield self
 
     def grow(self, columns, rows, places, gradients, hessians, seed, *rest):
-        grown = self.grower.grow(columns, rows, places, gradients, hessians, seed, *rest)
+        with self.growers.borrow() as grower:
+            grown = grower.grow(columns, rows, places, gradients, hessians, seed, *rest)
         self.patches.append(Patch(*self.now, gradients, hessians, seed, grown))
         return grown
 
@@ -68,6 +77,7 @@ def run_both(kind, weighted=False, missing=0.0, n_iterations=12, **parameters):
     own = {"learning_rate": 0.2, "max_leaf_nodes": 8, "min_samples_leaf": 3, "l2_regularization": 1.0, "oop_size": 0.2}
     limits = {name: (own | parameters).get(name, 0) for name in ("max_leaf_nodes", "max_depth", "min_samples_leaf")}
     spy = Spy()
+    own["round_size"] = 1
     fixed = {"n_models": 1, "max_samples": 120, "max_features": 3, "stopping": None, "random_state": 0}
     model = estimator(**own | parameters | fixed, n_estimators=n_iterations, callbacks=[spy])
     model.fit(X, y, weights)
@@ -92,35 +102,37 @@ def assert_near(one, other):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("options", list_cases(RUNS, ["plain", "no-refit-weights", "missing"]))
+@pytest.mark.parametrize("options", list_cases(RUNS, ["plain", "no-refit-weights", "missing", "rounds-of-5"]))
 def test_boost_matches_the_oracle(kind, options):
     model, spy, oracle, X = run_both(kind, **options)
     assert_near(model.baseline_, oracle.loss.start)
     stages = list((model.staged_predict if kind == "numbers" else model.staged_decision_function)(X))
     exploration = model.observation_exploration if model.adaptive_observations else 1.0
-    for t, patch in enumerate(spy.patches, start=1):
+    for t, patch in enumerate(spy.patches[:12], start=1):
         raw, gradients, hessians = spy.positions[t - 1]
         assert_near(spy.task.loss.offset + spy.task.loss.scale * raw, oracle.F)
         assert_near(gradients, oracle.g)
         assert_near(hessians, oracle.h)
-        singles = (each.astype(np.float32) for each in (gradients, hessians))
-        draw = exploration, spy.sampler.n_drawn, patch.seed, t, _native.Threads(1)
-        rows, counts = _native.draw_by_gradient(*singles, spy.task.predictors[0].weights, 0.0, *draw)
-        np.testing.assert_array_equal(patch.rows, rows)
-        np.testing.assert_array_equal(patch.counts, counts)
-        for given, expected in zip((patch.gradients, patch.hessians), oracle.find_slopes(patch), strict=True):
-            assert_near(given, expected)
+        singles = [each.astype(np.float32) for each in (gradients, hessians)]
+        of_round = spy.patches[t - 1 : t - 1 + model.round_size] if (t - 1) % model.round_size == 0 else []
+        for s, other in enumerate(of_round, start=t):
+            draw = exploration, spy.sampler.n_drawn, other.seed, s, _native.Threads(1)
+            rows, counts = _native.draw_by_gradient(*singles, spy.task.predictors[0].weights, 0.0, *draw)
+            np.testing.assert_array_equal(other.rows, rows)
+            np.testing.assert_array_equal(other.counts, counts)
+            for given, expected in zip((other.gradients, other.hessians), oracle.find_slopes(other), strict=True):
+                assert_near(given, expected)
         oracle.iterate(t, patch)
         assert_near(stages[t - 1], oracle.F)
         assert_near(spy.scores[t - 1], [oracle.train, oracle.oop, oracle.oop_loss])
-    assert len(spy.patches) == 12
+    assert len(spy.patches) == -(-12 // model.round_size) * model.round_size
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
 def test_published_attributes_are_those_of_the_oracle(kind, weighted):
     model, spy, oracle, X = run_both(kind, weighted=weighted)
-    for t, patch in enumerate(spy.patches, start=1):
+    for t, patch in enumerate(spy.patches[:12], start=1):
         oracle.iterate(t, patch)
     output = model.oop_prediction_ if kind == "numbers" else model.oop_decision_function_
     raw = model.predict(X) if kind == "numbers" else model.decision_function(X)

@@ -22,6 +22,7 @@ RUNS = {
     **{f"{way}, rate by noise": {"way": way, "learning_rate": "auto"} for way in WAYS},
     **{f"{way}, unseen rows": {"way": way, "importance": "out_of_patch"} for way in WAYS},
     **{f"{way}, rate by noise, unseen rows, weights": {"way": way, "weighted": True} | NEW for way in WAYS},
+    **{f"{way}, rounds of 5": {"way": way, "round_size": 5} | NEW for way in WAYS},
     "unseen rows, few left": {"patch": (200, 5), "importance": "out_of_patch"},
     "rate by noise, unseen rows, categories": {"n_categorical": 8, "missing": 0.2} | NEW,
     "momentum 1": {"momentum": 1.0},
@@ -40,6 +41,8 @@ RUNS = {
 QUICK = [
     *(f"{way}, logistic" for way in WAYS),
     "oc, weights",
+    "oc, rounds of 5",
+    "margin, rounds of 5",
     "m2, rate by noise",
     "mh, patches of 3 rows",
     "margin, unseen rows",
@@ -74,14 +77,22 @@ def test_boost_matches_the_oracle(options):
     run = make_run(X, labels, seed=99, **options)
     boost_for(run, 50, recorder)
     assert len(recorder.records) == 50
+    sizes, drawn = (options.get("patch", (40, 5)), options.get("round_size", 1)), []
     for t, record in enumerate(recorder.records, start=1):
         posed = labels
+        if not drawn:
+            of_round = recorder.records[t - 1 : t - 1 + sizes[1]]
+            for s, other in enumerate(of_round, start=t):
+                if oracle.way == "oc":  # each learner of a round has colours of its own, hence a p
+                    oracle.colour(other.colours)
+                drawn += oracle.draw_round(sizes[0], 99, s, 1, options.get("exploration", 0.0))
+            if oracle.way == "oc":
+                np.testing.assert_allclose(record.p, oracle.p, rtol=1e-12)
         if oracle.way == "oc":
-            oracle.colour(record.colours)
-            np.testing.assert_allclose(record.p, oracle.p, rtol=1e-12)
+            oracle.colours = record.colours
             posed = record.colours[labels]
-        R, C, U = oracle.draw(options.get("patch", (40, 5)), 99, t, options.get("exploration", 0.0))
-        assert is_completion(R, record.R, posed, oracle.p)
+        R, C, U, p = drawn.pop(0)
+        assert is_completion(R, record.R, posed, p)
         assert record.C.tolist() == C.tolist()
         assert record.U.tolist() == [i for i in U if i not in record.R]
         oracle.iterate(record.R, record.C, record.U, record.patch_weights, record.learner)

@@ -24,6 +24,8 @@ RUNS = {
     "patches of 3 rows": {"patch": (3, 2)},
     "single rows": {"patch": (1, 2)},
     "weights, most rows drawn": {"weighted": True, "patch": (200, 5), "max_depth": 4},
+    "rounds of 5": {"round_size": 5},
+    "rounds of 5, unseen rows, weights": UNSEEN | {"round_size": 5, "weighted": True},
     "unseen rows": UNSEEN,
     "unseen rows, few left": UNSEEN | {"patch": (200, 5)},
     "unseen rows, weights": UNSEEN | {"weighted": True},
@@ -38,6 +40,7 @@ QUICK = [
     "linear, weights",
     "small trees",
     "patches of 3 rows",
+    "rounds of 5, unseen rows, weights",
     "unseen rows, single ones",
     "categories",
 ]
@@ -67,8 +70,10 @@ def test_boost_matches_the_oracle(options):
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, seed=99, **options), 50, recorder)
     assert len(recorder.records) == 50
+    sizes, drawn = (options.get("patch", (40, 5)), options.get("round_size", 1)), []
     for t, record in enumerate(recorder.records, start=1):
-        R, C, U = oracle.draw(options.get("patch", (40, 5)), 99, t, options.get("exploration", 0.0))
+        drawn = drawn or oracle.draw_round(sizes[0], 99, t, sizes[1], options.get("exploration", 0.0))
+        R, C, U, _ = drawn.pop(0)
         assert (record.R.tolist(), record.C.tolist()) == (R.tolist(), C.tolist())
         assert record.U.tolist() == U.tolist()
         oracle.iterate(R, C, U, record.patch_weights, record.learner)

@@ -40,6 +40,9 @@ RUNS = {
     "rate by noise": AUTO,
     "rate by noise, exponential, patches of 3 rows": AUTO | {"weighting": "exponential", "patch": (3, 2)},
     "rate by noise, hard logistic": AUTO | {"weighting": "hard_logistic"},
+    "rounds of 5": {"round_size": 5},
+    "rounds of 5, rate by noise, weights, unseen rows": AUTO | UNSEEN | {"weighted": True, "round_size": 5},
+    "rounds of 5, unseen rows, patches of 3 rows": UNSEEN | {"patch": (3, 2), "round_size": 5},
     "rate by noise, weights, unseen rows": AUTO | UNSEEN | {"weighted": True, "exploration": 0.1, "momentum": 0.1},
 }
 QUICK = [
@@ -52,6 +55,7 @@ QUICK = [
     "categories, missing values",
     "unseen rows, patches of 3 rows",
     "rate by noise",
+    "rounds of 5, rate by noise, weights, unseen rows",
 ]
 
 
@@ -99,17 +103,18 @@ def test_boost_matches_the_oracle(options):
 
 
 @pytest.mark.parametrize(
-    "options", list_cases(RUNS, ["logistic", "exploration", "weights", "unseen rows, patches of 3 rows"])
+    "options", list_cases(RUNS, ["logistic", "exploration", "weights", "rounds of 5, unseen rows, patches of 3 rows"])
 )
 def test_boost_draws_from_the_distributions_of_the_oracle(options):
     X, labels, options = pose(make_data, options)
     n, m = options.get("patch", (40, 5))
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, seed=99, **options), 50, recorder)
-    eps = options.get("exploration", 0.0)
+    eps, round_size, drawn = options.get("exploration", 0.0), options.get("round_size", 1), []
     for t, record in enumerate(recorder.records, start=1):
-        R, C, U = oracle.draw((n, m), 99, t, eps)
-        assert is_completion(R, record.R, labels, oracle.p)
+        drawn = drawn or oracle.draw_round((n, m), 99, t, round_size, eps)
+        R, C, U, p = drawn.pop(0)
+        assert is_completion(R, record.R, labels, p)
         assert record.C.tolist() == C.tolist()
         assert record.U.tolist() == [i for i in U if i not in record.R]
         oracle.iterate(record.R, record.C, record.U, record.patch_weights)

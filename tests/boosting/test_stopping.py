@@ -248,7 +248,7 @@ def test_stop_reason_names_the_limit(cancer):
 
 
 def test_stopping_by_patience_waits_that_long_after_the_best(cancer):
-    model = MPBoostClassifier(n_iter_no_change=15, random_state=0).fit(*cancer)
+    model = MPBoostClassifier(n_iter_no_change=15, round_size=1, random_state=0).fit(*cancer)
     assert "15 iterations" in model.stop_reason_
     assert model.n_iter_ - model.best_iteration_ == 15
     assert model.n_iter_ < 1000

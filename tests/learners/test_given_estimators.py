@@ -17,7 +17,7 @@ from mpboost import Callback, MPBoostClassifier, _native
 from mpboost.data.tables import DenseTable
 from mpboost.learners.given_estimators import EstimatorLearner
 from mpboost.outputs.kinds import Signs
-from mpboost.sampling.draws import Draw
+from mpboost.sampling.draws import Draw, Minipatch
 from mpboost.sampling.questions import Labels
 from tests.support.helpers import as_votes
 
@@ -139,6 +139,13 @@ def test_permutation_importance_gives_no_credit_to_features_that_the_tree_ignore
     assert model.feature_importances_.tolist() == [0.0, 0.0, 1.0, 0.0]
 
 
+def train_one(learner, *minipatch):
+    """Train a learner on a minipatch, in a round of its own."""
+    threads = _native.Threads(1)
+    (finish,) = learner.train([Minipatch(*minipatch)], threads)
+    return finish(threads)
+
+
 def share_credit(estimator, importance):
     """Give the mean importances of one feature that tells noisy labels and of four that tell nothing."""
     rng = np.random.default_rng(0)
@@ -152,7 +159,7 @@ def share_credit(estimator, importance):
     for t in range(20):
         order = rng.permutation(1000)
         draw = Draw(np.sort(order[:60]), np.sort(order[60:120]) if importance == "out_of_patch" else order[:0])
-        importances.append(learner.train(t, draw, np.arange(5), question, _native.Threads(1)).importances)
+        importances.append(train_one(learner, t, draw, np.arange(5), question).importances)
     return np.mean(importances, axis=0)
 
 
@@ -173,8 +180,8 @@ def test_out_of_patch_importance_holds_it_against_a_feature_that_misleads_elsewh
         DecisionTreeClassifier(), DenseTable(X), Signs(1), importance="out_of_patch", needs_importances=True, seed=0
     )
     for unseen, expected in [(np.arange(0), [0.0, 1.0]), (np.arange(50, 300), [0.0, -1.0])]:
-        patch = Draw(np.arange(50), unseen), np.arange(2), Labels(labels, np.zeros(300)), _native.Threads(1)
-        assert learner.train(1, *patch).importances.tolist() == expected
+        patch = Draw(np.arange(50), unseen), np.arange(2), Labels(labels, np.zeros(300))
+        assert train_one(learner, 1, *patch).importances.tolist() == expected
 
 
 def test_out_of_patch_importance_asks_a_weak_learner_for_no_importances():

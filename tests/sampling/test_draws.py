@@ -13,8 +13,9 @@ from mpboost.sampling.questions import Labels
 def test_samplers_draw_by_their_own_purposes(threads):
     rows, question = ObservationSampler(10, seed=4), Labels(np.zeros(50), np.zeros(50), None, are_classes=False)
     features = FeatureSampler(50, 10, momentum=0.5, exploration=0.0, adaptive=True, seed=4)
-    for t in (1, 2):
-        drawn = rows.sample(t, question, threads).rows.tolist(), features.sample(t, threads).tolist()
+    draws = rows.sample(range(1, 3), [question] * 2, threads), features.sample(range(1, 3), threads)
+    for t, draw, chosen in zip((1, 2), *draws, strict=True):
+        drawn = draw.rows.tolist(), chosen.tolist()
         purposes = _native.Purpose.OBSERVATIONS, _native.Purpose.FEATURES
         assert drawn == tuple(_native.race(np.zeros(50), 10, 4, t, each, threads).tolist() for each in purposes)
         assert drawn[0] != drawn[1]

@@ -20,14 +20,14 @@ def ask(log_weights, sample_weights=None):
 def test_observation_sampler_sees_changes_of_its_weights(threads):
     log_weights = np.zeros(100)
     sampler, question = ObservationSampler(5, seed=0), ask(log_weights)
-    assert sampler.sample(1, question, threads).rows.tolist() != [10, 20, 30, 40, 50]
+    assert sampler.sample(range(1, 2), [question], threads)[0].rows.tolist() != [10, 20, 30, 40, 50]
     log_weights[[10, 20, 30, 40, 50]] = 1000.0
-    assert sampler.sample(1, question, threads).rows.tolist() == [10, 20, 30, 40, 50]
+    assert sampler.sample(range(1, 2), [question], threads)[0].rows.tolist() == [10, 20, 30, 40, 50]
 
 
 def test_observation_sampler_gives_rows_that_are_sure_to_be_drawn_their_weights(threads):
     log_weights, weights = np.array([0.0, -2000.0, 0.0]), np.array([2.0, 1e-300, 0.5])
-    draw = ObservationSampler(3, seed=0).sample(1, ask(log_weights, weights), threads)
+    draw = ObservationSampler(3, seed=0).sample(range(1, 2), [ask(log_weights, weights)], threads)[0]
     assert draw.weights[[0, 2]].tolist() == [2.0, 0.5]
 
 
@@ -35,7 +35,7 @@ def test_observation_sampler_ends_a_draw_when_so_many_copies_are_in(threads):
     weights = np.array([20.0] * 10 + [1e-9] * 90)
     sampler, question = ObservationSampler(50, seed=0), ask(np.log(weights), weights)
     for t in range(1, 20):
-        rows = sampler.sample(t, question, threads).rows
+        rows = sampler.sample(range(t, t + 1), [question], threads)[0].rows
         assert 3 <= len(rows) <= 10  # no light row is there to fill up
         assert rows.max() < 10
         assert sorted({*rows}) == rows.tolist()
@@ -46,7 +46,7 @@ def test_observation_sampler_of_light_and_heavy_rows_draws_copies_at_even_rates(
     sampler, question = ObservationSampler(80, seed=0), ask(np.log(weights), weights)
     sums = np.zeros(2)
     for t in range(300):
-        draw = sampler.sample(t, question, threads)
+        draw = sampler.sample(range(t, t + 1), [question], threads)[0]
         np.add.at(sums, (draw.rows >= 100).astype(int), draw.weights)
     assert sums.sum() / 300 == pytest.approx(80, abs=1.5)
     assert sums[0] / sums[1] == pytest.approx(1.0, abs=0.05)
@@ -54,7 +54,7 @@ def test_observation_sampler_of_light_and_heavy_rows_draws_copies_at_even_rates(
 
 def test_observation_sampler_keeps_weights_within_nine_digits(threads):
     weights = np.array([1.0, 1e-300])
-    draw = ObservationSampler(2, seed=0).sample(1, ask(np.log(weights), weights), threads)
+    draw = ObservationSampler(2, seed=0).sample(range(1, 2), [ask(np.log(weights), weights)], threads)[0]
     assert draw.rows.tolist() == [0, 1]  # all rows, where all are asked for
     assert draw.weights.tolist() == pytest.approx([1.0, 1e-9])
 
@@ -73,12 +73,12 @@ def test_observation_sampler_draws_as_many_unseen_rows_as_are_left(threads, n_dr
     question = ask(np.random.default_rng(0).normal(size=n_samples))
     alone, both = (ObservationSampler(n_drawn, seed=7, draws_unseen=each) for each in (False, True))
     for t in range(30):
-        rows, unseen, weights = both.sample(t, question, threads)
+        rows, unseen, weights = both.sample(range(t, t + 1), [question], threads)[0]
         assert (len(rows), len(unseen)) == (n_drawn, n_unseen)
         assert (np.diff(rows) > 0).all()
         assert (np.diff(unseen) > 0).all()
         assert not set(rows) & set(unseen)
-        expected = alone.sample(t, question, threads)
+        expected = alone.sample(range(t, t + 1), [question], threads)[0]
         assert (rows.tolist(), expected.unseen.tolist()) == (expected.rows.tolist(), [])
         assert weights is None
 
@@ -90,14 +90,14 @@ def test_observation_sampler_draws_unseen_rows_of_weights(threads, n_drawn):
     alone, both = (ObservationSampler(n_drawn, 7, each) for each in (False, True))
     question, n_short = ask(log_weights, weights), 0
     for t in range(30):
-        rows, unseen, patch_weights = both.sample(t, question, threads)
+        rows, unseen, patch_weights = both.sample(range(t, t + 1), [question], threads)[0]
         assert 1 <= len(rows) <= n_drawn
         assert len(unseen) == min(len(rows), 100 - len(rows))
         assert not set(rows) & set(unseen)
         arrivals = _native.log_arrivals(log_weights, np.arange(100), 7, t, _native.Purpose.OBSERVATIONS)
         order = np.argsort(arrivals)
         assert [*rows, *unseen] == [*np.sort(order[: len(rows)]), *np.sort(order[len(rows) : 2 * len(rows)])]
-        expected = alone.sample(t, question, threads)
+        expected = alone.sample(range(t, t + 1), [question], threads)[0]
         assert rows.tolist() == expected.rows.tolist()
         assert patch_weights.tolist() == expected.weights.tolist()
         n_short += len(rows) < n_drawn
@@ -120,7 +120,7 @@ def test_observation_sampler_draws_unseen_rows_as_a_fresh_draw_from_the_rest(thr
     weights = dict(enumerate([1.0, 2.0, 3.0, 4.0, 1.5, 0.8]))
     sampler, question = ObservationSampler(2, seed=0, draws_unseen=True), ask(np.log(list(weights.values())))
     n_draws = 20_000
-    drawn = [sampler.sample(t, question, threads) for t in range(n_draws)]
+    drawn = [sampler.sample(range(t, t + 1), [question], threads)[0] for t in range(n_draws)]
     counts = Counter((tuple(draw.rows.tolist()), tuple(draw.unseen.tolist())) for draw in drawn)
     fresh, uniform, observed = [], [], []
     for rows in combinations(range(6), 2):
@@ -140,7 +140,7 @@ def test_observation_sampler_completes_classes_and_judges_by_others(threads, see
     labels, log_weights = np.repeat([-1, 1], [19, 1]).astype(np.int8), np.zeros(20)
     sampler = ObservationSampler(4, seed=seed, draws_unseen=True)
     whatever, classes = (Labels(labels, log_weights, None, are_classes) for are_classes in (False, True))
-    drawn, completed = (sampler.sample(1, question, threads) for question in (whatever, classes))
+    drawn, completed = (sampler.sample(range(1, 2), [question], threads)[0] for question in (whatever, classes))
     assert len(completed.rows) == 4
     assert 19 in completed.rows
     assert not set(completed.rows) & set(completed.unseen)

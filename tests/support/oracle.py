@@ -72,6 +72,12 @@ class Loop:
         R, U = np.sort(order[:n]), np.sort(order[n : n + n_judges])  # a race has no memory: who comes next is a draw
         return R, _native.race(log_q, patch[1], seed, t, _native.Purpose.FEATURES, threads), U
 
+    def draw_round(
+        self, patch: tuple[int, int], seed: int, first: int, round_size: int, epsilon: float = 0.0
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+        """Draw the minipatches of a round, all from p and q as they are now; give each with this p."""
+        return [(*self.draw(patch, seed, t, epsilon), self.p) for t in range(first, first + round_size)]
+
     def count_drawn(self, order: NDArray[np.int64], log_arrivals: NDArray[np.float64], n: int) -> int:
         """End the draw of rows with weights as soon as as many copies of rows are in as there are to be rows."""
         for n_in in range(1, n if n < len(order) else 1):

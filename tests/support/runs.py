@@ -64,11 +64,11 @@ class Recorder(Callback):
             Record(
                 run.rows.copy(),
                 run.features.copy(),
-                getattr(run.parts.observation_sampler, "patch_weights", None),
+                getattr(run.parts.learner, "patch_weights", None),
                 getattr(run.parts.learner, "trained", None),
                 getattr(run.parts.learner, "unseen", None),
                 {name: array.copy() for name, array in run.parts.task.state.items()},
-                run.parts.task.colours[-1] if hasattr(run.parts.task, "colours") else None,
+                run.parts.task.colours[run.iteration - 1] if hasattr(run.parts.task, "colours") else None,
                 run.observation_probabilities,
                 run.feature_probabilities,
                 run.oop_scores[-1],
@@ -77,21 +77,19 @@ class Recorder(Callback):
         )
 
 
-class RecordingSampler(ObservationSampler):
-    """Keeps the weights of the last minipatch."""
-
-    def sample(self, *question):
-        draw = super().sample(*question)
-        self.patch_weights = draw.weights
-        return draw
-
-
 class RecordingLearner(TreeLearner):
-    """Keeps the last learner that it trained, and the rows that judged its features."""
+    """Keeps the last learner that it finished, the weights of its rows, and the rows that judged its features."""
 
-    def train(self, iteration, draw, *patch):
-        self.trained, self.unseen = super().train(iteration, draw, *patch), draw.unseen
-        return self.trained
+    def train(self, minipatches, threads):
+        return [*map(self._record, minipatches, super().train(minipatches, threads))]
+
+    def _record(self, minipatch, finish):
+        def finish_and_keep(threads):
+            self.trained = finish(threads)
+            self.unseen, self.patch_weights = minipatch.draw.unseen, minipatch.draw.weights
+            return self.trained
+
+        return finish_and_keep
 
 
 def make_data(missing=0.0, n_samples=300, n_features=12, seed=0):
@@ -144,6 +142,7 @@ def make_run(
     learner=None,
     sample_weights=None,
     is_categorical=None,
+    round_size=1,
     **task_options,
 ):
     """Assemble a run by hand."""
@@ -167,7 +166,7 @@ def make_run(
         seed=seed,
     )
     trees = RecordingLearner(mapper, table, task.outputs, options, threads)
-    rows = RecordingSampler(patch[0], seed, draws_unseen=importance == "out_of_patch")
+    rows = ObservationSampler(patch[0], seed, draws_unseen=importance == "out_of_patch")
     features = FeatureSampler(
         X.shape[1],
         patch[1],
@@ -178,7 +177,8 @@ def make_run(
         remembers=importance == "out_of_patch",
     )
     ensemble = EstimatorEnsemble() if learner else TreeEnsemble(mapper)
-    return BoostingRun(Parts(task, rows, features, learner or trees, ensemble), stopping or NoStopping())
+    parts = Parts(task, rows, features, learner or trees, ensemble)
+    return BoostingRun(parts, stopping or NoStopping(), round_size=round_size)
 
 
 def boost_for(run, n_estimators, *callbacks, n_threads=1):

@@ -89,7 +89,7 @@ def test_update_leaves_weights_alone_if_they_do_not_adapt(threads, way):
     assert task.votes.any()
 
 
-@each_way
+@pytest.mark.parametrize("way", ["margin", "m2", "mh"])
 def test_update_changes_the_weights_that_a_sampler_holds(threads, way):
     task = make_task(way)
     held = task.log_weights
@@ -98,6 +98,17 @@ def test_update_changes_the_weights_that_a_sampler_holds(threads, way):
     task.pose(3, threads)
     assert task.log_weights is held
     assert len(set(held.tolist())) > 1
+
+
+def test_questions_of_colours_keep_weights_of_their_own(threads):
+    task = make_task("oc")
+    for _ in feed(task, 2, threads):
+        pass
+    questions = [task.pose(t, threads) for t in (3, 4, 5)]
+    again = [task.pose(t, threads).log_weights for t in (3, 4, 5)]
+    for question, expected in zip(questions, again, strict=True):
+        np.testing.assert_array_equal(question.log_weights, expected)
+    assert not np.array_equal(again[0], again[1])
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The boosting loop: Algorithm 1 of the paper."""
 
+from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack
 
@@ -9,6 +10,7 @@ from mpboost.boosting.interrupts import Interrupts
 from mpboost.boosting.run import BoostingRun, Parts, Question
 from mpboost.boosting.stop_reasons import StopReason
 from mpboost.learners.contract import Model, Output
+from mpboost.sampling.draws import Minipatch
 
 
 def boost(run: BoostingRun, callbacks: Sequence[Callback], interrupts: Interrupts, threads: _native.Threads) -> None:
@@ -42,16 +44,25 @@ def _boost_inside(run: BoostingRun, callbacks: Sequence[Callback], threads: _nat
 def iterate(
     run: BoostingRun, parts: Parts[Question, Model, Output], interrupts: Interrupts, threads: _native.Threads
 ) -> None:
-    """Do one iteration. An interrupt takes effect before the run is changed, or waits until the end."""
-    task, p, q, t = parts.task, parts.observation_sampler, parts.feature_sampler, run.iteration + 1
+    """Do one iteration. An interrupt takes effect before the run is changed, or waits until the end.
+
+    The first iteration of a round draws its K minipatches, from the same distributions, and trains a learner on each,
+    side by side; each iteration takes in one of them. With K = 1 this is Algorithm 1 to the letter.
+    """
+    task, p, q = parts.task, parts.observation_sampler, parts.feature_sampler
     with interrupts.allowed():
-        # 1. Sample a minipatch.
-        question = task.pose(t, threads)
-        draw = p.sample(t, question, threads)
-        R, C = draw.rows, q.sample(t, threads)
-        # 2. Train a weak learner on the minipatch.
-        h = parts.learner.train(t, draw, C, question, threads)
+        if not run.round:
+            # 1. Sample minipatches.
+            iterations = range(run.iteration + 1, run.iteration + 1 + run.round_size)
+            questions = [task.pose(t, threads) for t in iterations]
+            draws, features = p.sample(iterations, questions, threads), q.sample(iterations, threads)
+            minipatches = [*map(Minipatch, iterations, draws, features, questions)]
+            # 2. Train weak learners on the minipatches.
+            run.round = deque(zip(minipatches, parts.learner.train(minipatches, threads), strict=True))
+        minipatch, finish = run.round[0]
+        t, R, C, h = minipatch.iteration, minipatch.draw.rows, minipatch.features, finish(threads)
     # 3. Update outputs. The same pass over the rows computes the weights that p is made of, and the scores.
+    run.round.popleft()
     task.update(h.outputs, R, threads)
     # 4. Update probability distributions.
     q.update(C, h.importances)

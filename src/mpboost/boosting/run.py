@@ -1,5 +1,6 @@
 """A run of the boosting loop: its parts, and what it has learned so far."""
 
+from collections import deque
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -14,8 +15,8 @@ from mpboost.boosting.history import MOMENTS, History, Moment, make_history, tak
 from mpboost.boosting.stop_reasons import StopReason
 from mpboost.boosting.stopping import StoppingRule, Watched
 from mpboost.boosting.validation_score import ValidationScore
-from mpboost.learners.contract import Learner, Model, Output, TrainedLearner
-from mpboost.sampling.draws import RowSampler, probabilities_from_logs
+from mpboost.learners.contract import Finish, Learner, Model, Output, TrainedLearner
+from mpboost.sampling.draws import Minipatch, RowSampler, probabilities_from_logs
 from mpboost.sampling.features import FeatureSampler
 from mpboost.tasks.contract import Task, TaskState
 
@@ -77,6 +78,10 @@ class BoostingRun:
         Number of iterations done.
     n_estimators : int
         Maximum number of iterations.
+    round_size : int
+        Number of minipatches that are drawn from the same distributions, K.
+    round : deque
+        Minipatches of the current round, and their learners, which are not yet taken in.
     train_scores, oop_scores, validation_scores : list of float
         Training, out-of-patch and validation score after each iteration; the last list is empty without ``X_val``.
     qualities : list of float
@@ -101,8 +106,10 @@ class BoostingRun:
     stopping: StoppingRule
     watched: Watched = field(default_factory=lambda: Watched("out-of-patch score"))
     trial: Trial | None = None
+    round_size: int = 1
     n_estimators: int = 0
     iteration: int = 0
+    round: deque[tuple[Minipatch[Any], Finish[Any, Any]]] = field(default_factory=deque)
     train_scores: list[float] = field(default_factory=list)
     oop_scores: list[float] = field(default_factory=list)
     qualities: list[float] = field(default_factory=list)

@@ -1,20 +1,35 @@
 """Tables in bins, as trees read them."""
 
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from mpboost import _native
 from mpboost._arrays import Positions
 
+#: Columns, and the positions of some features in them.
+Fetched: TypeAlias = tuple[_native.BinnedColumns, Positions]
+
 
 class BinnedData(Protocol):
-    """A table in bins, as trees read it."""
+    """A table in bins, as trees read it.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    copies : bool
+        Whether fetching makes a copy of columns, so that several sets of them take memory.
+    """
 
     n_rows: int
+    copies: bool
 
-    def fetch(self, features: Positions, threads: _native.Threads) -> tuple[_native.BinnedColumns, Positions]:
-        """Return columns that contain the features, and the positions of these in them; valid until the next call."""
+    def fetch(self, features: Positions, threads: _native.Threads, place: int = 0) -> Fetched:
+        """Return columns that contain the features, and the positions of these in them.
+
+        They are valid until the next call with the same ``place``.
+        """
 
     def rename(self, tree: _native.Tree, features: Positions) -> _native.Tree:
         """Change the feature numbers of a tree from positions in fetched columns to those of the table."""
@@ -31,9 +46,10 @@ class DenseData:
 
     def __init__(self, columns: _native.BinnedColumns):
         self.n_rows = columns.n_rows
+        self.copies = False
         self._columns = columns
 
-    def fetch(self, features: Positions, threads: _native.Threads) -> tuple[_native.BinnedColumns, Positions]:
+    def fetch(self, features: Positions, threads: _native.Threads, place: int = 0) -> Fetched:
         """Return all columns, and the positions of the features in them."""
         return self._columns, features
 
@@ -56,14 +72,17 @@ class SparseData:
     def __init__(self, columns: _native.SparseColumns):
         self.n_rows = columns.n_rows
         self._columns = columns
-        self._filled = _native.BinnedColumns(columns.n_rows, 0)
+        self.copies = True
+        self._filled: list[_native.BinnedColumns] = []
 
-    def fetch(self, features: Positions, threads: _native.Threads) -> tuple[_native.BinnedColumns, Positions]:
-        """Return columns that contain the features, and the positions of these in them; valid until the next call."""
-        if self._filled.n_columns < len(features):
-            self._filled = _native.BinnedColumns(self.n_rows, len(features))
-        self._columns.expand(features, self._filled, threads)
-        return self._filled, np.arange(len(features))
+    def fetch(self, features: Positions, threads: _native.Threads, place: int = 0) -> Fetched:
+        """Return columns that contain the features, and the positions of these in them."""
+        while place >= len(self._filled):
+            self._filled.append(_native.BinnedColumns(self.n_rows, 0))
+        if self._filled[place].n_columns < len(features):
+            self._filled[place] = _native.BinnedColumns(self.n_rows, len(features))
+        self._columns.expand(features, self._filled[place], threads)
+        return self._filled[place], np.arange(len(features))
 
     def rename(self, tree: _native.Tree, features: Positions) -> _native.Tree:
         """Change the feature numbers of a tree from positions in fetched columns to those of the table."""

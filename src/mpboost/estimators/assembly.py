@@ -24,7 +24,7 @@ from mpboost.outputs.kinds import LearnerOutputs
 from mpboost.sampling.features import FeatureSampler
 from mpboost.sampling.observations import ObservationSampler
 from mpboost.sampling.questions import Labels
-from mpboost.sampling.sizes import count_most_rows, count_patch_features, count_patch_rows
+from mpboost.sampling.sizes import count_most_rows, count_patch_features, count_patch_rows, count_round
 from mpboost.tasks.contract import Task
 from mpboost.tasks.running_score import EVERY
 
@@ -108,7 +108,7 @@ def _make_run(
         watched.name,
         1 if metric is None else EVERY,
     )
-    return BoostingRun(parts, stopping, watched, params=settings.params)
+    return BoostingRun(parts, stopping, watched, round_size=count_round(settings.round_size), params=settings.params)
 
 
 def _make_learner(

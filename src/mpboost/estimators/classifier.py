@@ -66,6 +66,10 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         is the fastest and about as accurate as any. "m2" can be slightly better if a class is confused with several
         others. "oc" works with weak learners that know only two classes; its trees train fastest and predict slowest.
         "mh" is there for comparison.
+    round_size : int or "auto", default="auto"
+        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
+        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
+        but not on the number of threads. "auto" is 8; 1 is the paper's algorithm.
     feature_momentum : float, default=0.3
         How far q moves towards the importances in each iteration, between 0 and 1. With ``importance="out_of_patch"``
         these are the means over all learners so far, otherwise those of the last learner.
@@ -203,6 +207,7 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         n_estimators: int = 2000,
         max_samples: Size = "auto",
         max_features: Size = "auto",
+        round_size: int | Literal["auto"] = "auto",
         weighting: Weighting = "logistic",
         learning_rate: float | Literal["auto"] = "auto",
         multiclass: Multiclass = "margin",
@@ -230,6 +235,7 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         self.n_estimators = n_estimators
         self.max_samples = max_samples
         self.max_features = max_features
+        self.round_size = round_size
         self.weighting = weighting
         self.learning_rate = learning_rate
         self.multiclass = multiclass

@@ -26,7 +26,7 @@ from mpboost.learners.constraints import make_constraints
 from mpboost.learners.gradient_trees import MAX_LEAVES, GradientTreeLearner, GradientTreeOptions
 from mpboost.sampling.features import FeatureSampler
 from mpboost.sampling.gradients import GradientSampler
-from mpboost.sampling.sizes import count_patch_features, count_patch_rows
+from mpboost.sampling.sizes import count_patch_features, count_patch_rows, count_round
 from mpboost.tasks.gradients import GradientTask
 from mpboost.tasks.leaves import LeafFitter
 from mpboost.tasks.losses import Loss
@@ -93,7 +93,9 @@ def assemble_gradient_run(
         watched = Watched(f"{rows} loss", is_loss=True, unit=loss.unit)
     else:
         watched = Watched(f"{rows} {metric.name}")
-    return BoostingRun(parts, _make_stopping(settings, task, watched), watched, params=settings.params)
+    round_size = count_round(settings.round_size, len(reserved))
+    stopping = _make_stopping(settings, task, watched)
+    return BoostingRun(parts, stopping, watched, round_size=round_size, params=settings.params)
 
 
 def _make_learner(

@@ -67,6 +67,11 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         not, they are drawn uniformly.
     observation_exploration : float, default=0.5
         Share of the uniform distribution when rows are drawn, between 0 and 1.
+    round_size : int or "auto", default="auto"
+        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
+        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
+        but not on the number of threads. "auto" is 8 or, with several models, the next multiple of their number; 1
+        grows each tree by the derivatives after the one before it.
     feature_momentum : float, default=0.3
         How far q moves towards the importances in each iteration, between 0 and 1.
     feature_exploration : float, default=0.2
@@ -212,6 +217,7 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         n_estimators: int = 3000,
         max_samples: Size = "auto",
         max_features: Size = "auto",
+        round_size: int | Literal["auto"] = "auto",
         max_leaf_nodes: int | Literal["auto"] | None = "auto",
         max_depth: int | None = None,
         min_samples_leaf: int = 5,
@@ -245,6 +251,7 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         self.n_estimators = n_estimators
         self.max_samples = max_samples
         self.max_features = max_features
+        self.round_size = round_size
         self.max_leaf_nodes = max_leaf_nodes
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf

@@ -9,6 +9,9 @@ from mpboost.learners.gradient_trees import MAX_LEAVES
 #: A larger learning rate would make the weighting overflow.
 MAX_LEARNING_RATE = 1e6
 
+#: Learners of a round are kept until they are taken in.
+MAX_ROUND_SIZE = 1000
+
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"]), None],
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -22,6 +25,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
         Interval(Real, 0.0, 1.0, closed="right"),
         StrOptions({"sqrt", "auto"}),
     ],
+    "round_size": [Interval(Integral, 1, MAX_ROUND_SIZE, closed="both"), StrOptions({"auto"})],
     "feature_momentum": [Interval(Real, 0.0, 1.0, closed="both")],
     "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
     "adaptive_observations": ["boolean"],

@@ -7,6 +7,7 @@ from typing import Any
 #: ``MPBoostClassifier(**PAPER, max_samples=500, max_features=30)``. The only difference: trees see features in
 #: ``max_bins`` bins, 255 by default.
 PAPER: dict[str, Any] = {
+    "round_size": 1,
     "weighting": "logistic",
     "learning_rate": 1.0,
     "feature_momentum": 0.5,

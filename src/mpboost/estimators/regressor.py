@@ -1,7 +1,7 @@
 """The minipatch boosting regressor."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from mpboost._arrays import Floats
 from mpboost.boosting.callbacks import Callback
@@ -47,6 +47,10 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         does.
     observation_exploration : float, default=0.25
         Share of the uniform distribution when rows are drawn, between 0 and 1: well-predicted rows are still drawn.
+    round_size : int or "auto", default="auto"
+        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
+        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
+        but not on the number of threads. "auto" is 8; 1 is the paper's algorithm.
     feature_momentum : float, default=0.3
         How far q moves towards the importances in each iteration, between 0 and 1. With ``importance="out_of_patch"``
         these are the means over all learners so far, otherwise those of the last learner.
@@ -178,6 +182,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         n_estimators: int = 2000,
         max_samples: Size = "auto",
         max_features: Size = "auto",
+        round_size: int | Literal["auto"] = "auto",
         weighting: ResidualWeighting = "linear",
         observation_exploration: float = 0.25,
         feature_momentum: float = 0.3,
@@ -203,6 +208,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         self.n_estimators = n_estimators
         self.max_samples = max_samples
         self.max_features = max_features
+        self.round_size = round_size
         self.weighting = weighting
         self.observation_exploration = observation_exploration
         self.feature_momentum = feature_momentum

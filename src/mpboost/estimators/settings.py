@@ -35,6 +35,7 @@ class BoosterSettings:
     n_estimators: int
     max_samples: Size
     max_features: Size
+    round_size: int | Literal["auto"]
     feature_momentum: float
     feature_exploration: float
     adaptive_observations: bool

@@ -1,14 +1,15 @@
-"""The interface of learners: train on a minipatch, and return the outputs for all rows."""
+"""The interface of learners: train on the minipatches of a round, then compute outputs for all rows, one by one."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Positions
+from mpboost._arrays import Floats
 from mpboost.data.tables import Table
-from mpboost.sampling.draws import Draw
+from mpboost.sampling.draws import Minipatch
 
 Question = TypeVar("Question", contravariant=True)
 #: What an ensemble stores of a learner: a tree, or an estimator with its columns.
@@ -27,7 +28,7 @@ class TrainedLearner(Generic[Model, Output]):
     model : tree or ColumnModel
         What the ensemble stores.
     outputs : array of shape (n_samples,), or Step
-        Votes or values for the training rows. Only valid until the next learner is trained.
+        Votes or values for the training rows. Only valid until the next learner is finished.
     importances : float64 array
         Importances of the features of the minipatch, in their order. They sum to 1, or are all zero. If they were
         measured on unseen rows, some may be negative, and their absolute values sum to 1; those of gradient trees are
@@ -40,6 +41,10 @@ class TrainedLearner(Generic[Model, Output]):
     outputs: Output
     importances: Floats
     credits: Floats | None = None
+
+
+#: What is left to do when it is the turn of a learner of a round: compute its outputs for all rows.
+Finish = Callable[[_native.Threads], TrainedLearner[Model, Output]]
 
 
 class PreparedTable(Protocol[ModelIn]):
@@ -56,9 +61,12 @@ class Learner(Protocol[Question, Model, Output]):
     """Trains weak learners on minipatches of its table."""
 
     def train(
-        self, iteration: int, draw: Draw, features: Positions, question: Question, threads: _native.Threads
-    ) -> TrainedLearner[Model, Output]:
-        """Train on a minipatch, given the question of the task; apply the learner to all rows."""
+        self, minipatches: Sequence[Minipatch[Question]], threads: _native.Threads
+    ) -> Sequence[Finish[Model, Output]]:
+        """Train a learner on each minipatch of a round, side by side; return functions that finish them.
+
+        The loop calls these one after the other, each after the outputs of the learners before it were added.
+        """
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Check whether learners cannot tell the table from their own."""

@@ -1,6 +1,8 @@
 """Scikit-learn estimators of the user as weak learners; they read unbinned columns."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic
 
 import numpy as np
@@ -10,10 +12,11 @@ from sklearn.base import clone
 from mpboost import _native
 from mpboost._arrays import Floats, Label, Positions
 from mpboost.data.tables import SparseTable, Table
-from mpboost.learners.contract import TrainedLearner
+from mpboost.learners.contract import Finish, TrainedLearner
+from mpboost.learners.side_by_side import map_side_by_side
 from mpboost.learners.trees import Importance
 from mpboost.outputs.kinds import LearnerOutputs
-from mpboost.sampling.draws import Draw
+from mpboost.sampling.draws import Minipatch
 from mpboost.sampling.features import balance, to_shares
 from mpboost.sampling.questions import Labels
 
@@ -71,17 +74,30 @@ class EstimatorLearner(Generic[Label]):
         self._seed = seed
 
     def train(
-        self, iteration: int, draw: Draw, features: Positions, question: Labels[Label], threads: _native.Threads
-    ) -> TrainedLearner[ColumnModel, NDArray[Label]]:
+        self, minipatches: Sequence[Minipatch[Labels[Label]]], threads: _native.Threads
+    ) -> list[Finish[ColumnModel, NDArray[Label]]]:
+        """Train an estimator on each minipatch when it is needed: the next ones with it, one in each thread."""
+        trained: dict[int, TrainedLearner[ColumnModel, NDArray[Label]]] = {}
+
+        def finish(place: int, threads: _native.Threads) -> TrainedLearner[ColumnModel, NDArray[Label]]:
+            if place not in trained:
+                batch = minipatches[place : place + threads.size]
+                results = map_side_by_side(lambda minipatch, _: self._train_one(minipatch), batch, threads)
+                trained.update(enumerate(results, start=place))
+            return trained.pop(place)
+
+        return [partial(finish, place) for place in range(len(minipatches))]
+
+    def _train_one(self, minipatch: Minipatch[Labels[Label]]) -> TrainedLearner[ColumnModel, NDArray[Label]]:
         """Train on a minipatch, whose rows may have weights; apply the estimator to all rows."""
-        labels, weights = question.values, draw.weights
+        draw, features, labels = minipatch.draw, minipatch.features, minipatch.question.values
         X, y = self._table.to_array(draw.rows, features), labels[draw.rows]
         importances = np.zeros(len(features))
-        seed = int(np.random.SeedSequence([self._seed, iteration]).generate_state(1)[0] >> 1)
+        seed = int(np.random.SeedSequence([self._seed, minipatch.iteration]).generate_state(1)[0] >> 1)
         if y.min() == y.max():
             model = ColumnModel(None, features, y[0].item())
         else:
-            weighted = {} if weights is None else {"sample_weight": weights}
+            weighted = {} if draw.weights is None else {"sample_weight": draw.weights}
             model = ColumnModel(_seeded_clone(self._estimator, seed).fit(X, y, **weighted), features)
         outputs = model.apply(self._table, self._outputs)  # before the importances: its error message is clearer
         if self._needs_importances and model.estimator is not None:

@@ -1,19 +1,23 @@
 """Trees of gradient boosting: splits are chosen on a minipatch, values of leaves are fitted on all rows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from mpboost import _native
 from mpboost._arrays import Floats, Mask, Positions
+from mpboost.data.binned import Fetched
 from mpboost.data.tables import Table
 from mpboost.learners.constraints import Constraints
-from mpboost.learners.contract import TrainedLearner
+from mpboost.learners.contract import Finish, TrainedLearner
+from mpboost.learners.side_by_side import Pool, train_side_by_side
 from mpboost.learners.splits import read_splits
 from mpboost.learners.trees import BinnedLearner
 from mpboost.outputs.kinds import Outputs
-from mpboost.sampling.draws import Draw
+from mpboost.sampling.draws import Minipatch
 from mpboost.sampling.features import to_shares
 from mpboost.sampling.questions import Slopes
 from mpboost.tasks.leaves import LeafFitter
@@ -70,28 +74,43 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         self._options = options
         self._leaves = np.empty(table.n_rows, dtype=np.uint16)
         limits = options.max_leaf_nodes, options.max_depth or 0, options.min_samples_leaf, options.l2_regularization
-        self._grower = _native.GradientGrower(*limits, TREE_BINS)
+        self._growers = Pool(lambda: _native.GradientGrower(*limits, TREE_BINS))
 
     def train(
-        self, iteration: int, draw: Draw, features: Positions, question: Slopes, threads: _native.Threads
-    ) -> TrainedLearner[_native.Tree, Step]:
-        """Grow a tree on a minipatch with weights of rows, fit its leaves, and apply it to all rows."""
-        options, slopes, rows, weights = self._options, question, draw.rows, draw.weights
+        self, minipatches: Sequence[Minipatch[Slopes]], threads: _native.Threads
+    ) -> list[Finish[_native.Tree, Step]]:
+        """Grow a tree on each minipatch, by derivatives as they are now."""
+        return train_side_by_side(self._grow, self._data, minipatches, threads)
+
+    def _grow(
+        self, minipatch: Minipatch[Slopes], fetched: Fetched, threads: _native.Threads
+    ) -> Finish[_native.Tree, Step]:
+        options, rows, weights = self._options, minipatch.draw.rows, minipatch.draw.weights
         assert weights is not None
+        columns, places = fetched
+        gradients, hessians = minipatch.question.of(rows)
+        with self._growers.borrow() as grower:
+            grown = grower.grow(
+                columns,
+                rows,
+                places,
+                gradients * weights,
+                hessians * weights,
+                options.seed,
+                minipatch.iteration,
+                options.is_categorical,
+                *options.constraints.of(minipatch.features, places, columns.n_columns),
+                threads,
+            )
+        return partial(self._finish, minipatch, grown)
+
+    def _finish(
+        self, minipatch: Minipatch[Slopes], grown: _native.GradientTree, threads: _native.Threads
+    ) -> TrainedLearner[_native.Tree, Step]:
+        """Fit the leaves of a tree by derivatives as they are now, after the trees before it; apply it to all rows."""
+        options, slopes, features = self._options, minipatch.question, minipatch.features
+        rows, weights = minipatch.draw.rows, minipatch.draw.weights
         columns, places = self._data.fetch(features, threads)
-        gradients, hessians = slopes.of(rows)
-        grown = self._grower.grow(
-            columns,
-            rows,
-            places,
-            gradients * weights,
-            hessians * weights,
-            options.seed,
-            iteration,
-            options.is_categorical,
-            *options.constraints.of(features, places, columns.n_columns),
-            threads,
-        )
         sums = _native.sum_leaves(grown.tree, columns, slopes.gradients, slopes.hessians, self._leaves, threads)
         if options.importance == "gain" or len(rows) == slopes.n_learned:  # no unseen rows to measure on
             credits = _add_gains(grown, places)

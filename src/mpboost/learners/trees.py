@@ -1,17 +1,20 @@
 """Native decision trees as weak learners, and the base of all learners on binned tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Literal
 
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Label, Mask, Positions
-from mpboost.data.binned import BinnedData, make_binned_data
+from mpboost._arrays import Floats, Label, Mask
+from mpboost.data.binned import BinnedData, Fetched, make_binned_data
 from mpboost.data.tables import Table
-from mpboost.learners.contract import TrainedLearner
+from mpboost.learners.contract import Finish, TrainedLearner
+from mpboost.learners.side_by_side import Pool, train_side_by_side
 from mpboost.outputs.kinds import LearnerOutputs, Outputs
-from mpboost.sampling.draws import Draw
+from mpboost.sampling.draws import Minipatch
 from mpboost.sampling.features import balance, to_shares
 from mpboost.sampling.questions import Labels
 
@@ -59,26 +62,38 @@ class TreeLearner(BinnedLearner[Label]):
     ):
         super().__init__(mapper, table, outputs, threads)
         self._options = options
-        self._grower = outputs.make_grower(options.max_depth or 0, options.min_samples_leaf)
+        self._growers = Pool(lambda: outputs.make_grower(options.max_depth or 0, options.min_samples_leaf))
         self._out = outputs.make_output(table.n_rows)
 
     def train(
-        self, iteration: int, draw: Draw, features: Positions, question: Labels[Label], threads: _native.Threads
-    ) -> TrainedLearner[_native.Tree, NDArray[Label]]:
-        """Grow a tree on a minipatch, whose rows may have weights; apply it to all rows."""
-        columns, places = self._data.fetch(features, threads)
-        labels: NDArray[Any] = question.values
+        self, minipatches: Sequence[Minipatch[Labels[Label]]], threads: _native.Threads
+    ) -> list[Finish[_native.Tree, NDArray[Label]]]:
+        """Grow a tree on each minipatch, whose rows may have weights, and compute its importances."""
+        return train_side_by_side(self._train_one, self._data, minipatches, threads)
+
+    def _train_one(
+        self, minipatch: Minipatch[Labels[Label]], fetched: Fetched, threads: _native.Threads
+    ) -> Finish[_native.Tree, NDArray[Label]]:
+        columns, places = fetched
+        draw = minipatch.draw
+        labels: NDArray[Any] = minipatch.question.values
         patch = columns, draw.rows, places, labels
-        grown = self._grower.grow(*patch, draw.weights, self._options.is_categorical)
-        tree = grown.tree
-        self._outputs.apply(tree, columns, self._out, threads)
-        importances = grown.importances
+        with self._growers.borrow() as grower:
+            grown = grower.grow(*patch, draw.weights, self._options.is_categorical)
+        tree, importances = self._data.rename(grown.tree, minipatch.features), grown.importances
         if self._options.importance == "permutation":
-            seed = self._options.seed
-            importances = to_shares(_native.permutation_importances(tree, *patch, seed, iteration, draw.weights))
+            shuffle = self._options.seed, minipatch.iteration, draw.weights
+            importances = to_shares(_native.permutation_importances(grown.tree, *patch, *shuffle))
         elif len(draw.unseen):  # else the decrease of impurity on the minipatch
-            importances = balance(_native.unseen_importances(tree, *patch, draw.unseen, draw.weights))
-        return TrainedLearner(self._data.rename(tree, features), self._out, importances)
+            importances = balance(_native.unseen_importances(grown.tree, *patch, draw.unseen, draw.weights))
+        return partial(self._finish, tree, importances)
+
+    def _finish(
+        self, tree: _native.Tree, importances: Floats, threads: _native.Threads
+    ) -> TrainedLearner[_native.Tree, NDArray[Label]]:
+        """Apply a tree to all rows."""
+        self._outputs.apply(*self._data.prepare(tree, threads), self._out, threads)
+        return TrainedLearner(tree, self._out, importances)
 
 
 class BinnedRows(Generic[Label]):

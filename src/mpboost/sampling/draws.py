@@ -1,6 +1,8 @@
 """The interface of samplers of rows, and the result of a draw."""
 
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from mpboost import _native
 from mpboost._arrays import Floats, Positions
 
 Question = TypeVar("Question", contravariant=True)
+Posed = TypeVar("Posed", covariant=True)
 
 
 class Draw(NamedTuple):
@@ -26,6 +29,28 @@ class Draw(NamedTuple):
     weights: Floats | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Minipatch(Generic[Posed]):
+    """Rows and features that a learner is trained on, and the question that it is asked.
+
+    Attributes
+    ----------
+    iteration : int
+        The number of the learner, counted from 1.
+    draw : Draw
+        The rows.
+    features : int64 array
+        The features, in ascending order.
+    question : Labels or Slopes
+        What the task asks about the rows.
+    """
+
+    iteration: int
+    draw: Draw
+    features: Positions
+    question: Posed
+
+
 class RowSampler(Protocol[Question]):
     """Draws the rows of minipatches, as the loop needs them.
 
@@ -39,8 +64,8 @@ class RowSampler(Protocol[Question]):
     def n_drawn(self) -> int:
         """Number of rows in a minipatch."""
 
-    def sample(self, iteration: int, question: Question, threads: _native.Threads) -> Draw:
-        """Draw the rows of a minipatch, given the question of the task."""
+    def sample(self, iterations: range, questions: Sequence[Question], threads: _native.Threads) -> list[Draw]:
+        """Draw the rows of the minipatches of a round, given the question of the task in each iteration."""
 
 
 def probabilities_from_logs(log_weights: Floats) -> Floats:

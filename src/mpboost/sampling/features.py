@@ -48,9 +48,10 @@ class FeatureSampler:
         self._importance_sums = np.zeros(n_features)
         self._counts = np.zeros(n_features, dtype=np.int64)
 
-    def sample(self, iteration: int, threads: _native.Threads) -> NDArray[np.int64]:
-        """Draw features without replacement, in ascending order."""
-        return _native.race(self._log_weights, self.n_drawn, self._seed, iteration, _native.Purpose.FEATURES, threads)
+    def sample(self, iterations: range, threads: _native.Threads) -> list[NDArray[np.int64]]:
+        """Draw the features of the minipatches of a round: without replacement, in ascending order."""
+        purpose = _native.Purpose.FEATURES
+        return [_native.race(self._log_weights, self.n_drawn, self._seed, t, purpose, threads) for t in iterations]
 
     def update(self, features: NDArray[np.int64], importances: NDArray[np.float64]) -> None:
         """Move q of the features of a minipatch towards their importances; the sum of q over them stays the same.

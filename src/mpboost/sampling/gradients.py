@@ -1,5 +1,7 @@
 """Draws rows by the size of their gradients, for gradient boosting."""
 
+from collections.abc import Sequence
+
 from mpboost import _native
 from mpboost.sampling.draws import Draw
 from mpboost.sampling.questions import Slopes
@@ -23,8 +25,11 @@ class GradientSampler:
         self._exploration = exploration
         self._seed = seed
 
-    def sample(self, iteration: int, question: Slopes, threads: _native.Threads) -> Draw:
-        """Draw rows for the model whose turn it is, with weights."""
+    def sample(self, iterations: range, questions: Sequence[Slopes], threads: _native.Threads) -> list[Draw]:
+        """Draw rows for the models whose turn it is in a round, with weights."""
+        return [self._sample(t, question, threads) for t, question in zip(iterations, questions, strict=True)]
+
+    def _sample(self, iteration: int, question: Slopes, threads: _native.Threads) -> Draw:
         rows, weights = _native.draw_by_gradient(
             question.gradients,
             question.hessians,

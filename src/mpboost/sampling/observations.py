@@ -1,6 +1,7 @@
 """Draws rows from p, given the logarithms of its weights, by the exponential race."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +41,13 @@ class ObservationSampler:
         self._seed = seed
         self._draws_unseen = draws_unseen
 
-    def sample(self, iteration: int, question: Labels[np.generic], threads: _native.Threads) -> Draw:
+    def sample(
+        self, iterations: range, questions: Sequence[Labels[np.generic]], threads: _native.Threads
+    ) -> list[Draw]:
+        """Draw the rows of the minipatches of a round, each independently of the others."""
+        return [self._sample(t, question, threads) for t, question in zip(iterations, questions, strict=True)]
+
+    def _sample(self, iteration: int, question: Labels[np.generic], threads: _native.Threads) -> Draw:
         """Draw rows without replacement, of at least two classes if labels are classes; compute their weights.
 
         A row of weight w counts as w copies, and the draw ends when ``n_drawn`` copies are expected to be in. So rows

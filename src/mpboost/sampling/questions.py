@@ -21,8 +21,8 @@ class Labels(Generic[LabelOf]):
     values : array of shape (n_samples,)
         The labels that learners should predict.
     log_weights : float64 array of shape (n_samples,)
-        Logarithms of the weights that define p, up to a constant; any finite values. This is the task's own array,
-        valid until the next update.
+        Logarithms of the weights that define p, up to a constant; any finite values. This may be the task's own
+        array, which the next update changes.
     sample_weights : float64 array of shape (n_samples,) or None
         The user's weights of rows, which are a factor of p already.
     are_classes : bool

@@ -1,4 +1,4 @@
-"""Computes the number of rows and features of a minipatch from "auto", shares and numbers."""
+"""Computes the sizes of minipatches and of rounds from "auto", shares and numbers."""
 
 import math
 from typing import Literal, NamedTuple
@@ -57,6 +57,9 @@ GRADIENT_SIZES = PatchSizes(
     AutoRows(roots=40.0, most_tenths=10), AutoFeatures(1 / 3, least=20, least_share=0.5, most=50)
 )
 
+#: Minipatches in a round: 4 to 16 are as good as 1, and 8 keep as many threads busy. docs/defaults.md.
+AUTO_ROUND_SIZE = 8
+
 
 def count_patch_rows(max_samples: Size, n_samples: int, auto: AutoRows = CLASSIFIER_SIZES.rows) -> int:
     """Compute the number of rows of a minipatch from ``max_samples``.
@@ -93,6 +96,17 @@ def count_patch_features(max_features: Size, n_features: int, auto: AutoFeatures
     if max_features == "auto":
         return auto.count(n_features)
     return _count("max_features", max_features, n_features)
+
+
+def count_round(round_size: int | Literal["auto"], n_models: int = 1) -> int:
+    """Compute the number of minipatches in a round from ``round_size``.
+
+    Examples
+    --------
+    >>> [count_round("auto", n_models) for n_models in (1, 3, 5)]
+    [8, 9, 10]
+    """
+    return -(-AUTO_ROUND_SIZE // n_models) * n_models if round_size == "auto" else int(round_size)
 
 
 def _count(name: str, size: Size, limit: int) -> int:

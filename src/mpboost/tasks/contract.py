@@ -23,8 +23,9 @@ TaskState = dict[str, NDArray[Any]]
 class Task(Protocol[Question, Output]):
     """A learning task and its state: labels, sums of outputs, weights of rows, and scores.
 
-    In each iteration the loop calls ``pose``, draws rows by the question that it returns, trains a learner on it, and
-    calls ``update`` with the outputs of the learner. The question has arrays of the task, which ``update`` changes.
+    In each round the loop calls ``pose`` for each of its iterations, draws rows by the questions, trains a learner on
+    each, and then calls ``update`` with the outputs of these learners, one after the other. Questions have arrays of
+    the task, which ``update`` changes: rows are drawn and trees are grown before, leaves are fitted in between.
     """
 
     @property

@@ -117,11 +117,6 @@ class GradientTask:
         return predictor
 
     @property
-    def _turn(self) -> int:
-        """The number of the model that the next tree is for."""
-        return self._n_trees % len(self.predictors)
-
-    @property
     def oop_score(self) -> float:
         """Score of the rows that have an out-of-patch prediction."""
         return self.out_of_patch.score
@@ -165,19 +160,22 @@ class GradientTask:
         return np.maximum(sizes, np.finfo(np.float64).tiny)
 
     def pose(self, iteration: int, threads: _native.Threads) -> Slopes:
-        """Return the derivatives of the model whose turn it is; with many classes, draw the half to separate."""
+        """Return the derivatives of the model whose turn it is; with many classes, draw the half to separate.
+
+        The derivatives are the task's own arrays: those of a later tree of a round change with the trees before it.
+        """
         direction = None
         if self.loss.n_outputs > 1:
             direction = np.full(self.loss.n_outputs, -1.0)
             draw = self.loss.n_outputs // 2, self._seed, iteration, _native.Purpose.COLOURS
             direction[_native.race(np.zeros(self.loss.n_outputs), *draw, threads)] = 1.0
         labels = self.loss.labels if isinstance(self.loss, SoftmaxLoss) else None
-        now = self.predictors[self._turn]
+        now = self.predictors[(iteration - 1) % len(self.predictors)]
         return Slopes(now.gradients, now.hessians, now.raw, now.n_learned, direction, labels, now.weights)
 
     def update(self, outputs: Step, rows: Positions, threads: _native.Threads) -> None:
         """Add a tree to the model whose turn it is; update derivatives and scores."""
-        turn = self._turn
+        turn = self._n_trees % len(self.predictors)
         now = self.predictors[turn]
         quality = self.loss.move(now, outputs, threads)
         self.out_of_patch.update(turn, now.raw, outputs, rows)

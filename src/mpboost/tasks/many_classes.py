@@ -249,9 +249,10 @@ class ColourTask(ManyClassTask[np.int8]):
         draw = n_classes // 2, self._seed, iteration, _native.Purpose.COLOURS
         colours = np.full(n_classes, -1, dtype=np.int8)
         colours[_native.race(np.zeros(n_classes), *draw, threads)] = 1
-        del self.colours[iteration - 1 :]  # left by an interrupted iteration
+        del self.colours[iteration - 1 :]  # left by an interrupted round
         self.colours.append(colours)
         if self._adaptive:
+            self.log_weights = np.empty(len(self.labels))  # each question of a round has its own
             table = self._look_up_table(self.learning_rate.value)
             _native.weigh_confusions(
                 self.labels, self.votes, colours, table, self.log_weights, self._log_sample_weights, threads
@@ -262,7 +263,7 @@ class ColourTask(ManyClassTask[np.int8]):
         self.in_patch_counts[rows] += 1
         return _native.add_colour_votes(
             outputs,
-            self.colours[-1],
+            self.colours[self._n_learners - 1],
             rows,
             self.labels,
             self.votes,
