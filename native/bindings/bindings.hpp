@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -66,6 +67,23 @@ template <class T>
 auto to_numpy(std::vector<T>&& values) {
   return to_numpy(std::move(values), {values.size()});
 }
+
+// Lets Ctrl-C interrupt long work outside of the interpreter. Asking the interpreter means to wait for it, so it is
+// asked only from time to time.
+class SignalPoll {
+ public:
+  void operator()() {
+    using namespace std::chrono_literals;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < 20ms) return;
+    last_ = now;
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 void bind_threads(nb::module_& module);
 void bind_data(nb::module_& module);

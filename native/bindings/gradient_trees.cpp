@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +8,8 @@
 #include "bindings.hpp"
 #include "mpboost/gradient_credit.hpp"
 #include "mpboost/gradient_grower.hpp"
+#include "mpboost/leaf_sums.hpp"
+#include "mpboost/minipatch_slopes.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -59,6 +62,86 @@ GradientPatch as_patch(const BinnedColumns& columns, const Vector<const std::int
   return patch;
 }
 
+// Derivatives of all rows as Python has them: [row], or [row][output] where there are more outputs than one.
+using Derivatives = nb::ndarray<const float, nb::numpy, nb::c_contig, nb::device::cpu>;
+
+Slopes as_slopes(const Derivatives& gradients, const Derivatives& hessians, const Optional<double>& direction) {
+  check(gradients.ndim() == (direction ? 2 : 1) && hessians.ndim() == gradients.ndim(),
+        "gradients and hessians have a column for each output if there is a direction");
+  for (std::size_t axis = 0; axis < gradients.ndim(); ++axis)
+    check(gradients.shape(axis) == hessians.shape(axis), "gradients and hessians must have one shape");
+  const auto n_outputs = direction ? static_cast<std::int64_t>(gradients.shape(1)) : 1;
+  if (direction) check_size(*direction, n_outputs, "the direction must have one entry per output");
+  return {gradients.data(), hessians.data(), n_outputs, direction ? direction->data() : nullptr};
+}
+
+auto gather(const Derivatives& gradients, const Derivatives& hessians, const Vector<const std::int64_t>& rows,
+            const Vector<const double>& patch_weights, const Optional<double>& direction,
+            const Optional<std::uint16_t>& labels, const Optional<float>& weights) {
+  Slopes slopes = as_slopes(gradients, hessians, direction);
+  const auto n_rows = static_cast<std::int64_t>(gradients.shape(0));
+  check_indices(rows, n_rows, "the patch names a row that does not exist");
+  check_size(patch_weights, static_cast<std::int64_t>(rows.size()), "there must be one weight per row of the patch");
+  if (labels) {
+    check_size(*labels, n_rows, "there must be one label per row");
+    for (const std::int64_t row : as_span(rows))
+      check(labels->data()[row] < slopes.n_outputs, "a label is not the number of an output");
+    slopes.labels = labels->data();
+  }
+  if (weights) {
+    check_size(*weights, n_rows, "there must be one weight per row");
+    slopes.weights = weights->data();
+  }
+  MinipatchSlopes gathered = gather_slopes(slopes, as_span(rows), as_span(patch_weights));
+  return std::pair(to_numpy(std::move(gathered.gradients)), to_numpy(std::move(gathered.hessians)));
+}
+
+// The sums of the rows outside the minipatch, leaf by leaf: of gradients, along the direction, and of hessians.
+struct UnseenSums {
+  std::vector<double> gradients, hessians;
+};
+
+UnseenSums subtract_patch(std::span<const double> sums, std::span<const double> of_patch, const Slopes& slopes) {
+  const auto n_outputs = static_cast<std::size_t>(slopes.n_outputs), n_leaves = sums.size() / (2 * n_outputs);
+  UnseenSums unseen{std::vector<double>(n_leaves), std::vector<double>(n_leaves)};
+  for (std::size_t i = 0; i < n_leaves * n_outputs; ++i) {
+    const double gradient = sums[2 * i] - of_patch[2 * i];
+    unseen.gradients[i / n_outputs] += slopes.direction ? gradient * slopes.direction[i % n_outputs] : gradient;
+    unseen.hessians[i / n_outputs] += sums[2 * i + 1] - of_patch[2 * i + 1];
+  }
+  for (double& hessian : unseen.hessians) hessian = std::max(hessian, 0.0);
+  return unseen;
+}
+
+auto credit_unseen(const GradientTree& grown,
+                   const nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>& sums,
+                   const Vector<const std::uint16_t>& leaves, const Vector<const std::int64_t>& rows,
+                   const Derivatives& gradients, const Derivatives& hessians, const Optional<double>& direction,
+                   const Vector<const std::int64_t>& features) {
+  const Slopes slopes = as_slopes(gradients, hessians, direction);
+  const auto n_leaves = static_cast<std::int64_t>(grown.tree.n_leaves());
+  check(static_cast<std::int64_t>(sums.shape(0)) == n_leaves &&
+            static_cast<std::int64_t>(sums.shape(1)) == slopes.n_outputs && sums.shape(2) == 2,
+        "sums must have the shape (n_leaves, n_outputs, 2)");
+  check_size(leaves, static_cast<std::int64_t>(gradients.shape(0)), "there must be one leaf per row");
+  check_indices(rows, static_cast<std::int64_t>(leaves.size()), "the patch names a row that does not exist");
+  for (const std::int64_t row : as_span(rows))
+    check(leaves.data()[row] < n_leaves, "there is a leaf that does not exist");
+  for (const Split& split : grown.tree.splits)
+    check(std::ranges::binary_search(as_span(features), split.feature), "the tree uses another feature");
+  std::vector<double> credits, importances;
+  {
+    nb::gil_scoped_release release;
+    const std::vector<double> of_patch =
+        sum_rows(as_span(rows), nullptr, leaves.data(), slopes.gradients, slopes.hessians, slopes.n_outputs, n_leaves);
+    const UnseenSums unseen = subtract_patch({sums.data(), sums.size()}, of_patch, slopes);
+    credits = gradient_credits(grown, unseen.gradients, as_span(features));
+    const double chance = chance_of_credits(grown, unseen.hessians);
+    for (const double credit : credits) importances.push_back(chance > 0 ? credit / chance : 0.0);
+  }
+  return std::pair(to_numpy(std::move(importances)), to_numpy(std::move(credits)));
+}
+
 }  // namespace
 
 void bind_gradient_trees(nb::module_& module) {
@@ -88,7 +171,19 @@ void bind_gradient_trees(nb::module_& module) {
             check_size(hessian_sums, std::ssize(grown.tree.leaf_values), "there must be one sum per leaf");
             return chance_of_credits(grown, as_span(hessian_sums));
           },
-          nb::arg("hessian_sums"), "The size that credits have by chance, given sums of hessians leaf by leaf.");
+          nb::arg("hessian_sums"), "The size that credits have by chance, given sums of hessians leaf by leaf.")
+      .def("credit_unseen", credit_unseen, nb::arg("sums"), nb::arg("leaves").noconvert(), nb::arg("rows"),
+           nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("direction").none(),
+           nb::arg("features"),
+           "Credits of the features by the rows outside the minipatch: divided by what chance alone would give, and as "
+           "they are. `sums` are those of all rows; several outputs are combined along a direction.");
+
+  module.def(
+      "gather_slopes", gather, nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("rows"),
+      nb::arg("patch_weights"), nb::arg("direction").none(), nb::arg("labels").noconvert().none(),
+      nb::arg("weights").noconvert().none(),
+      "Gradients and hessians of the rows of a minipatch, times their weights; several outputs are combined along "
+      "a direction.");
 
   nb::class_<GradientGrower>(module, "GradientGrower",
                              "Grows trees for gradient boosting; not to be shared by concurrent calls.")
@@ -115,10 +210,7 @@ void bind_gradient_trees(nb::module_& module) {
             const GradientPatch patch = as_patch(columns, rows, features, gradients, hessians, is_categorical,
                                                  monotonic, interaction_offsets, interaction_members);
             nb::gil_scoped_release release;
-            return grower.grow(columns, patch, Stream(seed, iteration, Purpose::thresholds), threads, [] {
-              nb::gil_scoped_acquire acquire;
-              if (PyErr_CheckSignals() != 0) throw nb::python_error();
-            });
+            return grower.grow(columns, patch, Stream(seed, iteration, Purpose::thresholds), threads, SignalPoll());
           },
           nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("gradients"), nb::arg("hessians"),
           nb::arg("seed"), nb::arg("iteration"), nb::arg("is_categorical") = nb::none(),

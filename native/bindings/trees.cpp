@@ -152,10 +152,7 @@ void bind_grow(nb::class_<Grower>& cls) {
         const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights, is_categorical);
         check_patch(grower, patch);
         nb::gil_scoped_release release;
-        return grower.grow(columns, patch, [] {  // Ctrl-C must not wait for a large tree
-          nb::gil_scoped_acquire acquire;
-          if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        });
+        return grower.grow(columns, patch, SignalPoll());
       },
       nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("weights") = nb::none(),
       nb::arg("is_categorical") = nb::none(),

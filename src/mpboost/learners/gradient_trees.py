@@ -88,14 +88,14 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         options, rows, weights = self._options, minipatch.draw.rows, minipatch.draw.weights
         assert weights is not None
         columns, places = fetched
-        gradients, hessians = minipatch.question.of(rows)
+        gradients, hessians = minipatch.question.of(rows, weights)
         with self._growers.borrow() as grower:
             grown = grower.grow(
                 columns,
                 rows,
                 places,
-                gradients * weights,
-                hessians * weights,
+                gradients,
+                hessians,
                 options.seed,
                 minipatch.iteration,
                 options.is_categorical,
@@ -116,7 +116,9 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
             credits = _add_gains(grown, places)
             importances = to_shares(credits)
         else:
-            importances, credits = self._credit(grown, places, slopes, rows, sums)
+            importances, credits = grown.credit_unseen(
+                sums, self._leaves, rows, slopes.gradients, slopes.hessians, slopes.direction, places
+            )
         if options.leaf_refit:
             values = self._leaf_fitter.fit(slopes, self._leaves, sums, threads)
         else:
@@ -126,24 +128,6 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         step = self._leaf_fitter.make_step(self._leaves, options.learning_rate * values)
         tree = grown.tree.with_values(self._leaf_fitter.to_tree_values(step))
         return TrainedLearner(self._data.rename(tree, features), step, importances, credits)
-
-    def _credit(
-        self,
-        grown: _native.GradientTree,
-        places: Positions,
-        slopes: Slopes,
-        rows: Positions,
-        sums: Floats,
-    ) -> tuple[Floats, Floats]:
-        """Compute the credits of features: how much their splits improve rows outside the minipatch.
-
-        Return the credits divided by what chance alone would give, and the credits themselves.
-        """
-        unseen = sums - slopes.sum_leaves(self._leaves, rows, None, len(sums))
-        gradients = unseen[:, 0, 0] if slopes.direction is None else unseen[..., 0] @ slopes.direction
-        credits = grown.credit(np.ascontiguousarray(gradients), places)
-        chance = grown.chance(np.maximum(unseen[..., 1].sum(axis=1), 0.0))
-        return credits / chance if chance > 0 else np.zeros(len(places)), credits
 
 
 def _add_gains(grown: _native.GradientTree, places: Positions) -> Floats:

@@ -62,18 +62,11 @@ class Slopes(NamedTuple):
     labels: NDArray[np.uint16] | None = None
     weights: Singles | None = None
 
-    def of(self, rows: Positions) -> tuple[Floats, Floats]:
-        """Return the gradients and hessians of some rows, along the direction."""
-        gradients = self.gradients[rows].astype(np.float64)
-        if self.direction is None:
-            return gradients, self.hessians[rows].astype(np.float64)
-        gradients = gradients @ self.direction
-        if self.labels is None:
-            return gradients, self.hessians[rows].sum(axis=1, dtype=np.float64)
-        # The tree separates two groups of classes, a variable of -1 or +1: its variance follows from its mean.
-        weights = 1.0 if self.weights is None else self.weights[rows].astype(np.float64)
-        means = gradients / weights + self.direction[self.labels[rows]]
-        return gradients, weights * np.maximum(1.0 - means**2, 1e-16)
+    def of(self, rows: Positions, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the gradients and hessians of some rows, along the direction, times weights of these rows."""
+        return _native.gather_slopes(
+            self.gradients, self.hessians, rows, weights, self.direction, self.labels, self.weights
+        )
 
     def sum_leaves(self, leaves: NDArray[np.uint16], rows: Positions, weights: Floats | None, n_leaves: int) -> Floats:
         """Sum the derivatives of some rows, times weights, per leaf: shape (n_leaves, n_outputs, 2)."""
