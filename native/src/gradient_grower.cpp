@@ -27,9 +27,11 @@ class Rounder {
   explicit Rounder(double unit) : scale_(unit > 0 ? 1 / unit : 0) {}
 
   std::int64_t round(double value) {
+    // A sum with this number is rounded to a whole one, in its low bits; sums have 30 bits at most.
+    constexpr double magic = 0x1.8p52;
     sum_ += value * scale_;
     const std::int64_t before = given_;
-    given_ = std::llround(sum_);
+    given_ = std::bit_cast<std::int64_t>(sum_ + magic) - std::bit_cast<std::int64_t>(magic);
     return given_ - before;
   }
 
@@ -55,7 +57,7 @@ GradientTree GradientGrower::grow(const BinnedColumns& columns, const GradientPa
   nodes_.reserve(2 * static_cast<std::size_t>(std::min(limits_.max_leaf_nodes, n_rows_)));  // none moves
   free_slots_.clear();
   n_slots_ = 0;
-  Node& root = add_node(0, n_rows_, 0, total(0, n_rows_));
+  Node& root = add_node(0, n_rows_, 0, total());
   open_sets(patch, root);
   if (may_split(root)) {
     root.slot = take_slot();
@@ -129,8 +131,10 @@ void GradientGrower::gather(const BinnedColumns& columns, const GradientPatch& p
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const Feature& feature = features_[index * lanes + lane];
       of_lane[lane] = columns.column(std::max(feature.column, 0));
-      for (int code = 0; code < 256; ++code)
-        bins[lane][code] = static_cast<std::uint8_t>(feature.place < 0 ? 0 : (code + feature.offset) >> feature.shift);
+      for (int code = 0; code < 256; ++code) {
+        const int bin = std::min((code + feature.offset) >> feature.shift, group.n_bins);  // whatever a file may hold
+        bins[lane][code] = static_cast<std::uint8_t>(feature.place < 0 ? 0 : bin);
+      }
       // Missing values have the same bin in all features of a group: the search knows only one.
       if (feature.place >= 0) bins[lane][missing_code] = static_cast<std::uint8_t>(group.n_bins);
     }
@@ -166,10 +170,8 @@ void GradientGrower::pack(const GradientPatch& patch) {
   }
 }
 
-std::uint64_t GradientGrower::total(std::int32_t begin, std::int32_t end) const {
-  std::uint64_t sums = 0;
-  for (std::int32_t i = begin; i < end; ++i) sums += packed_[order_[static_cast<std::size_t>(i)]];
-  return sums;
+std::uint64_t GradientGrower::total() const {
+  return std::accumulate(packed_.begin(), packed_.end(), std::uint64_t{0});
 }
 
 GradientGrower::Node& GradientGrower::add_node(std::int32_t begin, std::int32_t end, std::int32_t depth,
@@ -259,9 +261,8 @@ void GradientGrower::add_rows(const Node& node) {
 void GradientGrower::split(Node& parent, bool goes_on) {
   const std::int32_t feature = parent.choice.feature;
   const std::int32_t middle = partition(parent);
-  const std::uint64_t left_sums = total(parent.begin, middle);
-  Node& left = add_node(parent.begin, middle, parent.depth + 1, left_sums);
-  Node& right = add_node(middle, parent.end, parent.depth + 1, parent.sums - left_sums);
+  Node& left = add_node(parent.begin, middle, parent.depth + 1, parent.choice.left);
+  Node& right = add_node(middle, parent.end, parent.depth + 1, parent.sums - parent.choice.left);
   parent.left = index_of(left);
   parent.right = index_of(right);
   bound(parent, left, right);
@@ -308,8 +309,9 @@ void GradientGrower::bound(const Node& parent, Node& left, Node& right) const {
 std::int32_t GradientGrower::partition(const Node& node) {
   const auto lane = static_cast<std::size_t>(node.choice.feature);
   const std::uint8_t* codes = codes_.data() + groups_[lane / lanes].codes + lane % lanes;
-  bool goes_left[256];
-  for (int code = 0; code < 256; ++code) goes_left[code] = node.choice.sends_left(code, groups_[lane / lanes].n_bins);
+  bool goes_left[256];  // of the bins, and then of missing values: there are no other codes
+  const int missing_bin = groups_[lane / lanes].n_bins;
+  for (int code = 0; code <= missing_bin; ++code) goes_left[code] = node.choice.sends_left(code, missing_bin);
   std::uint32_t* rows = order_.data();
   std::int32_t n_left = node.begin, n_right = 0;
   for (std::int32_t i = node.begin; i < node.end; ++i) {

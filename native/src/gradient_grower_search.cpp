@@ -94,10 +94,11 @@ bool GradientGrower::search_side_by_side(const Node& node, std::size_t group, Ch
     if (may_use(node, static_cast<std::int32_t>(group) * lanes + k)) lane = k;
   }
   if (lane < 0) return true;
-  const Choice candidate{.feature = static_cast<std::int32_t>(group) * lanes + lane,
-                         .bin = found.code[lane] / 2,
-                         .missing_left = found.code[lane] % 2 != 0};
-  std::uint64_t left = candidate.missing_left ? sums[g.n_bins * lanes + lane] : 0;
+  Choice candidate{.feature = static_cast<std::int32_t>(group) * lanes + lane,
+                   .bin = found.code[lane] / 2,
+                   .missing_left = found.code[lane] % 2 != 0};
+  std::uint64_t& left = candidate.left;
+  if (candidate.missing_left) left = sums[g.n_bins * lanes + lane];
   for (int bin = 0; bin <= candidate.bin; ++bin) left += sums[bin * lanes + lane];
   if (l2 <= 0.5F && (packing_.hessian(left) == 0 || packing_.hessian(node.sums - left) == 0)) return false;
   offer(gain_of(node, left), candidate, best);
@@ -126,8 +127,8 @@ void GradientGrower::search_bounded(const Node& node, std::size_t lane, Choice& 
           n_rows - packing_.count(left) < limits_.min_samples_leaf)
         continue;
       if (direction * (value_of(node.sums - left) - value_of(left)) < 0) continue;
-      offer(gain_of(node, left), {.feature = static_cast<std::int32_t>(lane), .bin = bin, .missing_left = missing_left},
-            best);
+      offer(gain_of(node, left),
+            {.feature = static_cast<std::int32_t>(lane), .bin = bin, .missing_left = missing_left, .left = left}, best);
     }
   }
 }
@@ -160,7 +161,7 @@ void GradientGrower::search_categories(const Node& node, std::size_t lane, Choic
             [](const Category& a, const Category& b) { return a.key < b.key || (a.key == b.key && a.bin < b.bin); });
   const double chance = chance_share * std::max(0.0, static_cast<double>(n_categories) - free_categories) * node.chance;
   Choice candidate{.feature = static_cast<std::int32_t>(lane), .is_set = true};
-  std::uint64_t left = 0;
+  std::uint64_t& left = candidate.left;
   for (std::size_t k = 0; k + 1 < n_categories; ++k) {
     const int bin = categories[k].bin;
     left += sums[bin * lanes];

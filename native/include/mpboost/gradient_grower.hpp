@@ -96,7 +96,8 @@ class GradientGrower {
     std::int32_t feature = -1;  // its lane
     int bin = 0;
     bool missing_left = false, is_set = false;
-    CategorySet bins{};  // of a categorical feature, those that go left
+    std::uint64_t left = 0;  // sums of the rows that go left
+    CategorySet bins{};      // of a categorical feature, those that go left
     bool sends_left(int code, int missing_bin) const {
       if (code >= missing_bin) return missing_left;
       return is_set ? holds(bins, static_cast<std::uint8_t>(code)) : code <= bin;
@@ -137,7 +138,7 @@ class GradientGrower {
   void lay_out(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream);
   void gather(const BinnedColumns& columns, const GradientPatch& patch);
   void pack(const GradientPatch& patch);
-  std::uint64_t total(std::int32_t begin, std::int32_t end) const;
+  std::uint64_t total() const;
   Node& add_node(std::int32_t begin, std::int32_t end, std::int32_t depth, std::uint64_t sums);
   std::int32_t index_of(const Node& node) const { return static_cast<std::int32_t>(&node - nodes_.data()); }
 
