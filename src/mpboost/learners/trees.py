@@ -59,26 +59,26 @@ class TreeLearner(BinnedLearner[Label]):
     ):
         super().__init__(mapper, table, outputs, threads)
         self._options = options
+        self._kind = outputs
         self._grower = outputs.make_grower(options.max_depth or 0, options.min_samples_leaf)
-        self._out = outputs.make_output(table.n_rows)
 
     def train(
         self, iteration: int, draw: Draw, features: Positions, question: Labels[Label], threads: _native.Threads
-    ) -> TrainedLearner[_native.Tree, NDArray[Label]]:
-        """Grow a tree on a minipatch, whose rows may have weights; apply it to all rows."""
+    ) -> TrainedLearner[_native.Tree, Any]:  # an array or an AppliedTree, as tasks of this kind of outputs take it
+        """Grow a tree on a minipatch, whose rows may have weights; bind it to the columns that it votes on."""
         columns, places = self._data.fetch(features, threads)
         labels: NDArray[Any] = question.values
         patch = columns, draw.rows, places, labels
         grown = self._grower.grow(*patch, draw.weights, self._options.is_categorical)
         tree = grown.tree
-        self._outputs.apply(tree, columns, self._out, threads)
+        outputs = self._kind.bind(tree, columns, threads)
         importances = grown.importances
         if self._options.importance == "permutation":
             seed = self._options.seed
             importances = to_shares(_native.permutation_importances(tree, *patch, seed, iteration, draw.weights))
         elif len(draw.unseen):  # else the decrease of impurity on the minipatch
             importances = balance(_native.unseen_importances(tree, *patch, draw.unseen, draw.weights))
-        return TrainedLearner(self._data.rename(tree, features), self._out, importances)
+        return TrainedLearner(self._data.rename(tree, features), outputs, importances)
 
 
 class BinnedRows(Generic[Label]):

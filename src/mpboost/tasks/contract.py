@@ -11,6 +11,7 @@ from mpboost._arrays import Floats, Positions
 from mpboost.outputs.kinds import Outputs
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import Predictions
+from mpboost.sampling.weights import RowWeights, count_effective
 from mpboost.tasks.running_score import RunningScore, is_due
 
 Question = TypeVar("Question", covariant=True)
@@ -77,8 +78,8 @@ class Task(Protocol[Question, Output]):
     def update(self, outputs: Output, rows: Positions, threads: _native.Threads) -> None:
         """Add the outputs of a learner, given the rows of its minipatch; update weights and scores."""
 
-    def compute_weights(self) -> Floats:
-        """Compute the weights that define p, up to a factor, as a new array."""
+    def count_effective(self, state: TaskState | None = None) -> float:
+        """Compute the effective number of rows, 1 / sum(p²), in a given state, or now."""
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""
@@ -108,7 +109,6 @@ class StopsByScore(ABC):
     """Mixin for tasks that stop by their out-of-patch score."""
 
     labels: NDArray[Any]
-    log_weights: Floats
     score_weights: Floats | None
     train_score: float
     oop_score: float
@@ -160,10 +160,13 @@ class StopsByScore(ABC):
         """What training stops by: the out-of-patch score."""
         return self.oop_score
 
-    def compute_weights(self) -> Floats:
-        """Compute the weights that define p, up to a factor, as a new array."""
-        weights = self.log_weights - self.log_weights.max()
-        return np.exp(weights, out=weights)
+    @abstractmethod
+    def weigh(self, state: TaskState | None = None) -> RowWeights:
+        """Return the weights that define p in a given state, or now."""
+
+    def count_effective(self, state: TaskState | None = None) -> float:
+        """Compute the effective number of rows, 1 / sum(p²), in a given state, or now."""
+        return count_effective(self.weigh(state))
 
     def compute_quality(
         self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: Floats | None
