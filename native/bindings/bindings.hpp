@@ -88,8 +88,8 @@ class SignalPoll {
 void bind_threads(nb::module_& module);
 void bind_data(nb::module_& module);
 void bind_sampling(nb::module_& module);
-void bind_outputs(nb::module_& module);
 void bind_trees(nb::module_& module);
+void bind_outputs(nb::module_& module);
 void bind_forests(nb::module_& module);
 void bind_gradient_trees(nb::module_& module);
 void bind_gradients(nb::module_& module);

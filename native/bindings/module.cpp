@@ -5,8 +5,8 @@ NB_MODULE(_native, module) {
   mpboost::bindings::bind_threads(module);
   mpboost::bindings::bind_data(module);
   mpboost::bindings::bind_sampling(module);
-  mpboost::bindings::bind_outputs(module);
   mpboost::bindings::bind_trees(module);
+  mpboost::bindings::bind_outputs(module);
   mpboost::bindings::bind_forests(module);
   mpboost::bindings::bind_gradient_trees(module);
   mpboost::bindings::bind_gradients(module);

@@ -1,13 +1,16 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
-#include "bindings.hpp"
 #include "mpboost/class_votes.hpp"
 #include "mpboost/votes.hpp"
+#include "trees.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -21,43 +24,10 @@ T* data_of(const std::optional<Vector<T>>& optional, std::int64_t size, const ch
   return optional ? optional->data() : nullptr;
 }
 
-void bind_votes(nb::module_& module) {
-  module.def(
-      "add_votes",
-      [](Vector<const std::int8_t> votes, Vector<const std::int64_t> patch, Vector<const std::int8_t> labels,
-         Vector<std::int32_t> total, Vector<std::int32_t> in_patch, Vector<std::int32_t> in_patch_counts,
-         std::int8_t tie_label, Vector<const double> table, std::optional<Vector<double>> log_weights,
-         std::optional<Vector<const double>> sample_weights, std::optional<Vector<const double>> log_sample_weights,
-         Threads& threads) {
-        const auto n_rows = static_cast<std::int64_t>(votes.size());
-        check_size(labels, n_rows, one_per_row);
-        check_size(total, n_rows, one_per_row);
-        check_size(in_patch, n_rows, one_per_row);
-        check_size(in_patch_counts, n_rows, one_per_row);
-        check_indices(patch, n_rows, "the patch names a row that does not exist");
-        check(table.size() % 2 == 1, "the table of weights needs a middle");
-        const BinaryOutputs outputs{n_rows, labels.data(), total.data(), in_patch.data(), in_patch_counts.data()};
-        const RowWeights weights{as_span(table), data_of(log_weights, n_rows, one_per_row),
-                                 data_of(sample_weights, n_rows, one_per_row),
-                                 data_of(log_sample_weights, n_rows, one_per_row)};
-        nb::gil_scoped_release release;
-        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label, weights, threads);
-        return std::pair(correct.train, correct.out_of_patch);
-      },
-      nb::arg("votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("total").noconvert(),
-      nb::arg("in_patch").noconvert(), nb::arg("in_patch_counts").noconvert(), nb::arg("tie_label"), nb::arg("table"),
-      nb::arg("log_weights").noconvert().none(), nb::arg("sample_weights").none(), nb::arg("log_sample_weights").none(),
-      nb::arg("threads"),
-      "Add a learner's votes to the totals and set the log-weights to table[middle + label * total], plus those of "
-      "the rows; return how many rows (or what weight of them) the totals, and the totals without the rows' own "
-      "patches, get right.");
-}
-
-void check_classes(const Vector<const std::uint16_t>& classes, std::int64_t n_rows, std::int64_t n_classes) {
-  check_size(classes, n_rows, one_per_row);
+void check_codes(const Vector<const std::uint16_t>& classes, std::int64_t n_classes) {
   std::uint16_t largest = 0;
   for (const std::uint16_t k : as_span(classes)) largest = std::max(largest, k);
-  check(n_rows == 0 || largest < n_classes, "there is a class that does not exist");
+  check(classes.size() == 0 || largest < n_classes, "there is a class that does not exist");
 }
 
 void check_patch(const Vector<const std::int64_t>& patch, std::int64_t n_rows) {
@@ -66,12 +36,78 @@ void check_patch(const Vector<const std::int64_t>& patch, std::int64_t n_rows) {
         "the rows of the patch must be ascending");
 }
 
+// Python keeps both alive.
+struct AppliedTree {
+  const Tree* tree;
+  const BinnedColumns* columns;
+};
+
+template <class Vote>
+using Votes = std::variant<Vector<const Vote>, const AppliedTree*>;
+
+// The votes of a learner: signs or, of many classes, codes below n_classes.
+template <class Vote>
+LearnerVotes<Vote> as_learner_votes(const Votes<Vote>& votes, std::int64_t n_rows, std::int64_t n_classes = 0) {
+  if (const auto* array = std::get_if<Vector<const Vote>>(&votes)) {
+    check_size(*array, n_rows, one_per_row);
+    if constexpr (std::is_same_v<Vote, std::uint16_t>) check_codes(*array, n_classes);
+    return {array->data()};
+  }
+  const AppliedTree* applied = std::get<const AppliedTree*>(votes);
+  check(applied, "there must be votes");
+  check(applied->columns->n_rows() == n_rows, one_per_row);
+  check_columns(*applied->tree, *applied->columns);
+  if constexpr (std::is_same_v<Vote, std::uint16_t>)
+    check_classes(*applied->tree, n_classes);
+  else
+    check_single(applied->tree->n_outputs);
+  return {nullptr, *applied->tree, applied->columns};
+}
+
+void bind_applied_tree(nb::module_& module) {
+  nb::class_<AppliedTree>(module, "AppliedTree", "A tree and the binned columns whose rows it votes on.")
+      .def(
+          "__init__",
+          [](AppliedTree* self, const Tree& tree, const BinnedColumns& columns) {
+            new (self) AppliedTree{&tree, &columns};
+          },
+          nb::arg("tree"), nb::arg("columns"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+}
+
+template <class Count>
+void bind_votes(nb::module_& module) {
+  module.def(
+      "add_votes",
+      [](const Votes<std::int8_t>& votes, Vector<const std::int64_t> patch, Vector<const std::int8_t> labels,
+         Vector<Count> total, Vector<Count> in_patch, Vector<Count> in_patch_counts, std::int8_t tie_label,
+         std::optional<Vector<const double>> sample_weights, Threads& threads) {
+        const auto n_rows = static_cast<std::int64_t>(labels.size());
+        const LearnerVotes<std::int8_t> learner_votes = as_learner_votes<std::int8_t>(votes, n_rows);
+        check_size(total, n_rows, one_per_row);
+        check_size(in_patch, n_rows, one_per_row);
+        check_size(in_patch_counts, n_rows, one_per_row);
+        check_patch(patch, n_rows);
+        const BinaryOutputs<Count> outputs{n_rows, labels.data(), total.data(), in_patch.data(),
+                                           in_patch_counts.data()};
+        const double* weights = data_of(sample_weights, n_rows, one_per_row);
+        nb::gil_scoped_release release;
+        const auto correct = add_votes(learner_votes, as_span(patch), outputs, tie_label, weights, threads);
+        return std::pair(correct.train, correct.out_of_patch);
+      },
+      nb::arg("votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("total").noconvert(),
+      nb::arg("in_patch").noconvert(), nb::arg("in_patch_counts").noconvert(), nb::arg("tie_label"),
+      nb::arg("sample_weights").none(), nb::arg("threads"),
+      "Add a learner's votes, given as an array or as a tree to apply, to the totals; return how many rows (or what "
+      "weight of them) the totals, and the totals without the rows' own patches, get right.");
+}
+
 template <class Count>
 ClassOutputs<Count> as_outputs(const Vector<const std::uint16_t>& labels, const Matrix<Count>& votes,
                                const Matrix<Count>& oop_votes, const Vector<std::int32_t>& rivals,
                                const Vector<std::int32_t>& oop_rivals) {
   const auto n_rows = static_cast<std::int64_t>(votes.shape(0)), n_classes = static_cast<std::int64_t>(votes.shape(1));
-  check_classes(labels, n_rows, n_classes);
+  check_size(labels, n_rows, one_per_row);
+  check_codes(labels, n_classes);
   check_shape(oop_votes, n_rows, n_classes, "votes and oop_votes must have one shape");
   check_size(rivals, n_rows, one_per_row);
   check_size(oop_rivals, n_rows, one_per_row);
@@ -81,7 +117,8 @@ ClassOutputs<Count> as_outputs(const Vector<const std::uint16_t>& labels, const 
 template <class Count>
 ClassVotes<Count> as_votes(const Vector<const std::uint16_t>& labels, const Matrix<const Count>& votes) {
   const auto n_rows = static_cast<std::int64_t>(votes.shape(0)), n_classes = static_cast<std::int64_t>(votes.shape(1));
-  check_classes(labels, n_rows, n_classes);
+  check_size(labels, n_rows, one_per_row);
+  check_codes(labels, n_classes);
   return {n_rows, n_classes, labels.data(), votes.data(), nullptr};
 }
 
@@ -98,40 +135,41 @@ template <class Count>
 void bind_class_votes(nb::module_& module) {
   module.def(
       "add_class_votes",
-      [](Vector<const std::uint16_t> new_votes, Vector<const std::int64_t> patch, Vector<const std::uint16_t> labels,
+      [](const Votes<std::uint16_t>& new_votes, Vector<const std::int64_t> patch, Vector<const std::uint16_t> labels,
          Matrix<Count> votes, Matrix<Count> oop_votes, Vector<std::int32_t> rivals, Vector<std::int32_t> oop_rivals,
          Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights, Threads& threads) {
         const auto outputs = as_outputs(labels, votes, oop_votes, rivals, oop_rivals);
-        check_classes(new_votes, outputs.n_rows, outputs.n_classes);
+        const auto votes_of_learner = as_learner_votes<std::uint16_t>(new_votes, outputs.n_rows, outputs.n_classes);
         check_patch(patch, outputs.n_rows);
         check_size(ranks, outputs.n_classes, one_per_class);
         const ClassJudge judge{ranks.data(), data_of(sample_weights, outputs.n_rows, one_per_row)};
         nb::gil_scoped_release release;
-        const auto correct = add_class_votes(new_votes.data(), as_span(patch), outputs, judge, threads);
+        const auto correct = add_class_votes(votes_of_learner, as_span(patch), outputs, judge, threads);
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("new_votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
       nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
       nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"),
-      "Count a learner's votes in `votes` and, for rows that are not in its patch, in `oop_votes`; keep the rivals, "
+      "Count a learner's votes, given as an array or as a tree to apply, in `votes` and, for rows that are not in its "
+      "patch, in `oop_votes`; keep the rivals, "
       "the most votes of a class other than the row's own. Return how many rows (or what weight of them) either gets "
       "right: a tie in `votes` goes to the class of higher rank, one in `oop_votes` is wrong.");
 
   module.def(
       "add_colour_votes",
-      [](Vector<const std::int8_t> new_votes, Vector<const std::int8_t> colours, Vector<const std::int64_t> patch,
+      [](const Votes<std::int8_t>& new_votes, Vector<const std::int8_t> colours, Vector<const std::int64_t> patch,
          Vector<const std::uint16_t> labels, Matrix<Count> votes, Matrix<Count> oop_votes, Vector<std::int32_t> rivals,
          Vector<std::int32_t> oop_rivals, Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights,
          Threads& threads) {
         const auto outputs = as_outputs(labels, votes, oop_votes, rivals, oop_rivals);
-        check_size(new_votes, outputs.n_rows, one_per_row);
+        const auto votes_of_learner = as_learner_votes<std::int8_t>(new_votes, outputs.n_rows);
         check_size(colours, outputs.n_classes, one_per_class);
         check_patch(patch, outputs.n_rows);
         check_size(ranks, outputs.n_classes, one_per_class);
         const ClassJudge judge{ranks.data(), data_of(sample_weights, outputs.n_rows, one_per_row)};
         nb::gil_scoped_release release;
         const auto correct =
-            add_colour_votes(new_votes.data(), colours.data(), as_span(patch), outputs, judge, threads);
+            add_colour_votes(votes_of_learner, colours.data(), as_span(patch), outputs, judge, threads);
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("new_votes"), nb::arg("colours"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
@@ -194,7 +232,9 @@ void bind_class_weights(nb::module_& module) {
 }  // namespace
 
 void bind_outputs(nb::module_& module) {
-  bind_votes(module);
+  bind_applied_tree(module);
+  bind_votes<std::int16_t>(module);
+  bind_votes<std::int32_t>(module);
   bind_class_votes<std::uint16_t>(module);
   bind_class_votes<std::int32_t>(module);
   bind_class_weights<std::uint16_t>(module);

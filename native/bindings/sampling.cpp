@@ -1,10 +1,60 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "bindings.hpp"
 #include "mpboost/probabilities.hpp"
 #include "mpboost/race.hpp"
 
 namespace mpboost::bindings {
+namespace {
+
+using Items = decltype(to_numpy(std::vector<std::int64_t>()));
+
+// Race once for each iteration.
+template <class Weights>
+std::vector<std::pair<Items, Items>> race_round(const Weights& weights, std::int64_t n_first, std::int64_t n_next,
+                                                std::uint64_t seed, const Vector<const std::int64_t>& iterations,
+                                                Purpose purpose, Threads& threads) {
+  check(0 <= n_first && n_first <= weights.n_items && 0 <= n_next && n_next <= weights.n_items - n_first,
+        "cannot draw more items than there are");
+  std::vector<Arrivals> races;
+  {
+    nb::gil_scoped_release release;
+    std::vector<Stream> streams;
+    for (const std::int64_t iteration : as_span(iterations))
+      streams.emplace_back(seed, static_cast<std::uint64_t>(iteration), purpose);
+    races = race(weights, n_first, n_next, streams, threads);
+  }
+  std::vector<std::pair<Items, Items>> arrivals;
+  for (auto& [first, next] : races) arrivals.emplace_back(to_numpy(std::move(first)), to_numpy(std::move(next)));
+  return arrivals;
+}
+
+template <class Count>
+void bind_race_of_votes(nb::module_& module) {
+  module.def(
+      "race_votes",
+      [](Vector<const std::int8_t> labels, Vector<const Count> votes, Vector<const double> table,
+         const std::optional<Vector<const double>>& log_sample_weights, std::int64_t n_first, std::int64_t n_next,
+         std::uint64_t seed, Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
+        const auto n_rows = static_cast<std::int64_t>(votes.size());
+        check_size(labels, n_rows, "all arrays must have one entry per row");
+        if (log_sample_weights) check_size(*log_sample_weights, n_rows, "all arrays must have one entry per row");
+        check(table.size() % 2 == 1, "the table of weights needs a middle");
+        const VoteWeights<Count> weights{n_rows, labels.data(), votes.data(), as_span(table),
+                                         log_sample_weights ? log_sample_weights->data() : nullptr};
+        return race_round(weights, n_first, n_next, seed, iterations, purpose, threads);
+      },
+      nb::arg("labels"), nb::arg("votes").noconvert(), nb::arg("table"), nb::arg("log_sample_weights").none(),
+      nb::arg("n_first"), nb::arg("n_next"), nb::arg("seed"), nb::arg("iterations"), nb::arg("purpose"),
+      nb::arg("threads"), "As race_round, with the log-weights table[middle + label * votes], plus those of the rows.");
+}
+
+}  // namespace
 
 void bind_sampling(nb::module_& module) {
   nb::enum_<Purpose>(module, "Purpose", "What a draw is for: distinct purposes draw independently.")
@@ -19,16 +69,32 @@ void bind_sampling(nb::module_& module) {
          Threads& threads) {
         const auto n_items = static_cast<std::int64_t>(log_weights.size());
         check(0 <= n && n <= n_items, "cannot draw more items than there are");
-        std::vector<std::int64_t> items;
+        std::vector<Arrivals> races;
         {
           nb::gil_scoped_release release;
-          items = race(log_weights.data(), n_items, n, Stream(seed, iteration, purpose), threads);
+          const Stream stream(seed, iteration, purpose);
+          races = race(LogWeights{n_items, log_weights.data()}, n, 0, {&stream, 1}, threads);
         }
-        return to_numpy(std::move(items));
+        return to_numpy(std::move(races.front().first));
       },
       nb::arg("log_weights"), nb::arg("n"), nb::arg("seed"), nb::arg("iteration"), nb::arg("purpose"),
       nb::arg("threads"),
       "Draw n items without replacement in proportion to their weights; ascending. Weight zero (-inf) is drawn last.");
+
+  module.def(
+      "race_round",
+      [](Vector<const double> log_weights, std::int64_t n_first, std::int64_t n_next, std::uint64_t seed,
+         Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
+        const LogWeights weights{static_cast<std::int64_t>(log_weights.size()), log_weights.data()};
+        return race_round(weights, n_first, n_next, seed, iterations, purpose, threads);
+      },
+      nb::arg("log_weights"), nb::arg("n_first"), nb::arg("n_next"), nb::arg("seed"), nb::arg("iterations"),
+      nb::arg("purpose"), nb::arg("threads"),
+      "Draw for several iterations in one pass, as `race` does for each: a list of the first n_first items to arrive "
+      "and "
+      "the n_next items after them.");
+  bind_race_of_votes<std::int16_t>(module);
+  bind_race_of_votes<std::int32_t>(module);
 
   module.def(
       "move_probabilities",
@@ -59,11 +125,11 @@ void bind_sampling(nb::module_& module) {
       "log_arrivals",
       [](Vector<const double> log_weights, Vector<const std::int64_t> items, std::uint64_t seed,
          std::uint64_t iteration, Purpose purpose) {
-        check_indices(items, static_cast<std::int64_t>(log_weights.size()), "no such item");
+        check_size(log_weights, static_cast<std::int64_t>(items.size()), "every item needs a weight");
         return to_numpy(log_arrivals(log_weights.data(), as_span(items), Stream(seed, iteration, purpose)));
       },
       nb::arg("log_weights"), nb::arg("items"), nb::arg("seed"), nb::arg("iteration"), nb::arg("purpose"),
-      "The logarithms of the times at which items of a race arrive.");
+      "The logarithms of the times at which items of a race arrive, given those of their weights.");
 }
 
 }  // namespace mpboost::bindings

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "mpboost/random.hpp"
+#include "vote_reader.hpp"
 
 namespace mpboost {
 namespace {
 
-constexpr std::int64_t batch_rows = 1024;
+constexpr std::int64_t batch_rows = VoteReader<std::uint16_t>::batch_rows;
 constexpr std::int64_t grain = 8 * batch_rows;  // fewer than for two classes: a row takes longer
 
 template <class Count>
@@ -25,21 +26,24 @@ bool wins(const Count* votes, std::int64_t n_classes, std::uint16_t label, std::
   return true;
 }
 
-// Call add(row, whether it is out of the patch) for each row, then judge the row.
-template <class Count, class Add>
-Correct add_rows(std::span<const std::int64_t> patch, const ClassOutputs<Count>& outputs, const ClassJudge& judge,
-                 Threads& threads, Add add) {
+// Call add(row, vote, whether it is out of the patch) for each row, then judge the row.
+template <class Vote, class Count, class Add>
+Correct add_rows(const LearnerVotes<Vote>& votes, std::span<const std::int64_t> patch,
+                 const ClassOutputs<Count>& outputs, const ClassJudge& judge, Threads& threads, Add add) {
   const std::int64_t n_classes = outputs.n_classes;
   // Sums per batch, added up in order: the same bits for any number of threads.
   std::vector<Correct> sums(static_cast<std::size_t>((outputs.n_rows + batch_rows - 1) / batch_rows));
   threads.for_ranges(outputs.n_rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    VoteReader reader(votes);
     auto next = std::ranges::lower_bound(patch, begin);
     for (std::int64_t first = begin; first < end; first += batch_rows) {
+      const std::int64_t last = std::min(end, first + batch_rows);
+      const Vote* new_votes = reader.read(first, last - first);
       Correct sum{};
-      for (std::int64_t i = first; i < std::min(end, first + batch_rows); ++i) {
+      for (std::int64_t i = first; i < last; ++i) {
         const bool is_in_patch = next != patch.end() && *next == i;
         next += is_in_patch;
-        add(i, !is_in_patch);
+        add(i, new_votes[i - first], !is_in_patch);
         const std::uint16_t label = outputs.labels[i];
         const double weight = judge.sample_weights ? judge.sample_weights[i] : 1.0;
         const bool train = wins(outputs.votes + i * n_classes, n_classes, label, outputs.rivals[i], judge.ranks);
@@ -148,33 +152,36 @@ double log_sum(const Table& table, ForMargins for_margins) {
 }  // namespace
 
 template <class Count>
-Correct add_class_votes(const std::uint16_t* votes, std::span<const std::int64_t> patch,
+Correct add_class_votes(const LearnerVotes<std::uint16_t>& votes, std::span<const std::int64_t> patch,
                         const ClassOutputs<Count>& outputs, const ClassJudge& judge, Threads& threads) {
-  return add_rows(patch, outputs, judge, threads, [&, outputs](std::int64_t i, bool is_out_of_patch) {
+  const auto add = [&, outputs](std::int64_t i, std::uint16_t vote, bool is_out_of_patch) {
     const auto count = [&](Count* counts, std::int32_t* rivals) {
-      const Count n = ++counts[i * outputs.n_classes + votes[i]];
-      if (votes[i] != outputs.labels[i]) rivals[i] = std::max<std::int32_t>(rivals[i], n);
+      const Count n = ++counts[i * outputs.n_classes + vote];
+      if (vote != outputs.labels[i]) rivals[i] = std::max<std::int32_t>(rivals[i], n);
     };
     count(outputs.votes, outputs.rivals);
     if (is_out_of_patch) count(outputs.oop_votes, outputs.oop_rivals);
-  });
+  };
+  return add_rows(votes, patch, outputs, judge, threads, add);
 }
 
 template <class Count>
-Correct add_colour_votes(const std::int8_t* votes, const std::int8_t* colours, std::span<const std::int64_t> patch,
-                         const ClassOutputs<Count>& outputs, const ClassJudge& judge, Threads& threads) {
+Correct add_colour_votes(const LearnerVotes<std::int8_t>& votes, const std::int8_t* colours,
+                         std::span<const std::int64_t> patch, const ClassOutputs<Count>& outputs,
+                         const ClassJudge& judge, Threads& threads) {
   std::vector<Count> counts[2];  // what a vote of -1, of +1 adds to each class
   for (std::int64_t k = 0; k < outputs.n_classes; ++k) {
     counts[0].push_back(colours[k] < 0);
     counts[1].push_back(colours[k] > 0);
   }
-  return add_rows(patch, outputs, judge, threads, [&, outputs](std::int64_t i, bool is_out_of_patch) {
-    const Count* added = counts[votes[i] > 0].data();
+  const auto add = [&, outputs](std::int64_t i, std::int8_t vote, bool is_out_of_patch) {
+    const Count* added = counts[vote > 0].data();
     const std::int64_t n_classes = outputs.n_classes;
     outputs.rivals[i] = add_counts(added, outputs.votes + i * n_classes, n_classes, outputs.labels[i]);
     if (is_out_of_patch)
       outputs.oop_rivals[i] = add_counts(added, outputs.oop_votes + i * n_classes, n_classes, outputs.labels[i]);
-  });
+  };
+  return add_rows(votes, patch, outputs, judge, threads, add);
 }
 
 template <class Count>
@@ -218,13 +225,14 @@ void weigh_one_against_rest(const ClassVotes<Count>& outputs, std::int64_t n_lea
   });
 }
 
-#define MPBOOST_INSTANTIATE(Count)                                                                                  \
-  template Correct add_class_votes(const std::uint16_t*, std::span<const std::int64_t>, const ClassOutputs<Count>&, \
-                                   const ClassJudge&, Threads&);                                                    \
-  template Correct add_colour_votes(const std::int8_t*, const std::int8_t*, std::span<const std::int64_t>,          \
-                                    const ClassOutputs<Count>&, const ClassJudge&, Threads&);                       \
-  template void weigh_margins(const ClassVotes<Count>&, const ClassWeights&, Threads&);                             \
-  template void weigh_confusions(const ClassVotes<Count>&, const std::int8_t*, const ClassWeights&, Threads&);      \
+#define MPBOOST_INSTANTIATE(Count)                                                                                \
+  template Correct add_class_votes(const LearnerVotes<std::uint16_t>&, std::span<const std::int64_t>,             \
+                                   const ClassOutputs<Count>&, const ClassJudge&, Threads&);                      \
+  template Correct add_colour_votes(const LearnerVotes<std::int8_t>&, const std::int8_t*,                         \
+                                    std::span<const std::int64_t>, const ClassOutputs<Count>&, const ClassJudge&, \
+                                    Threads&);                                                                    \
+  template void weigh_margins(const ClassVotes<Count>&, const ClassWeights&, Threads&);                           \
+  template void weigh_confusions(const ClassVotes<Count>&, const std::int8_t*, const ClassWeights&, Threads&);    \
   template void weigh_one_against_rest(const ClassVotes<Count>&, std::int64_t, const ClassWeights&, Threads&);
 
 MPBOOST_INSTANTIATE(std::uint16_t)

@@ -29,6 +29,8 @@ namespace {
 
 #include "losses.inl"
 
+#include "race.inl"
+
 void log_exponential(double* values, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) values[i] = log_positive(-log_positive(values[i]));
 }
@@ -47,6 +49,8 @@ const Kernels table{
     .search_weighted_bins = search_weighted_bins,
     .search_gradients = search_gradients,
     .log_exponential = log_exponential,
+    .find_limits = find_limits,
+    .screen_items = screen_items,
     .sweep_block = sweep_block,
     .select_block = select_block,
     .log_loss = log_loss,

@@ -1,10 +1,13 @@
 #include "mpboost/race.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "mpboost/kernels.hpp"
 
@@ -12,13 +15,13 @@ namespace mpboost {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t grain = 1 << 15;  // items
+constexpr std::int64_t batch_items = 512, grain = 64 * batch_items;
 
 struct Arrival {
   double log_time;
   std::int64_t item;
-  bool operator<(const Arrival& other) const {
-    return log_time != other.log_time ? log_time < other.log_time : item < other.item;
+  bool operator<(const Arrival& other) const {  // without branches
+    return (log_time < other.log_time) | ((log_time == other.log_time) & (item < other.item));
   }
 };
 
@@ -41,9 +44,9 @@ class Chances {
   std::vector<double> chances_;
 };
 
-// Tells which items may have arrived by some time: those whose random bits exceed the limit of their weight's level.
-// Level k holds log-weights in (high - k * width, high - (k - 1) * width]; the first and the last level are open. Times
-// are counted in units of exp(-origin), so that weights that are all huge or tiny lose no digits.
+// Tells which items may have arrived by some time: those whose leading random bits reach the limit of their weight's
+// level. Level k holds log-weights in (high - k * width, high - (k - 1) * width]; the first and the last level are
+// open. Times are counted in units of exp(-origin), so that weights that are all huge or tiny lose no digits.
 class Screen {
  public:
   static constexpr int max_levels = 1024;
@@ -57,96 +60,191 @@ class Screen {
     for (int level = 1; level <= n_levels; ++level) {
       // An item with the largest weight of its level is in time if its uniform number exceeds this.
       const double least = 1.0 - chances(deadline - level + 1) * (1.0 + 1e-9) - 0x1p-50;
-      limits_[level] = least > 0 ? static_cast<std::uint64_t>(least * 0x1p64) : 0;
+      limits_[level] = least > 0 ? static_cast<std::uint32_t>(least * 0x1p32) : 0;
     }
   }
 
-  bool passes(double log_weight, std::uint64_t bits) const {
-    double level = (origin_ - log_weight) * per_width_ + 1.0;
-    level = level < last_level_ ? level : last_level_;  // also if it is NaN
-    level = level > 0.0 ? level : 0.0;
-    return bits >= limits_[static_cast<int>(level)];
-  }
-
+  LevelLimits limits() const { return {origin_, per_width_, last_level_, limits_}; }
   bool is_open() const { return deadline_ == infinity; }
   double origin() const { return origin_; }
   double deadline() const { return deadline_; }  // logarithm of a time
 
  private:
   double origin_, per_width_ = 0.0, last_level_ = 0.0, deadline_ = infinity;
-  std::uint64_t limits_[max_levels + 1] = {};
+  std::uint32_t limits_[max_levels + 1] = {};
+};
+
+// The sources of weights have in common: a log-weight by item; each(stride, take), which calls take(log-weight, how
+// often) for all weights of every stride-th item; and a Limits, which writes the limits of up to batch_items items.
+
+// Weights that are computed item by item.
+template <class LogWeight>
+struct ComputedSource {
+  std::int64_t n_items;
+  LogWeight log_weight;
+
+  double operator[](std::int64_t i) const { return log_weight(i); }
+
+  template <class Take>
+  void each(std::int64_t stride, Take take) const {
+    for (std::int64_t i = 0; i < n_items; i += stride) take(log_weight(i), 1);
+  }
+
+  struct Limits {
+    const ComputedSource& weights;
+    LevelLimits levels;
+
+    Limits(const ComputedSource& source, const Screen& screen) : weights(source), levels(screen.limits()) {}
+
+    void write(std::int64_t first, std::int64_t n, std::uint32_t* limits) const {
+      double logs[batch_items];
+      for (std::int64_t i = 0; i < n; ++i) logs[i] = weights.log_weight(first + i);
+      kernels().find_limits(logs, n, levels, limits);
+    }
+  };
+};
+
+struct ArraySource {
+  std::int64_t n_items;
+  const double* logs;
+
+  double operator[](std::int64_t i) const { return logs[i]; }
+
+  template <class Take>
+  void each(std::int64_t stride, Take take) const {
+    for (std::int64_t i = 0; i < n_items; i += stride) take(logs[i], 1);
+  }
+
+  struct Limits {
+    const double* logs;
+    LevelLimits levels;
+
+    Limits(const ArraySource& source, const Screen& screen) : logs(source.logs), levels(screen.limits()) {}
+
+    void write(std::int64_t first, std::int64_t n, std::uint32_t* limits) const {
+      kernels().find_limits(logs + first, n, levels, limits);
+    }
+  };
+};
+
+// Margins, label * votes, that have an entry in a table.
+template <class Count>
+class Margins {
+ public:
+  explicit Margins(const VoteWeights<Count>& weights)
+      : labels_(weights.labels), votes_(weights.votes), half_(static_cast<std::int32_t>(weights.table.size() / 2)) {}
+
+  // The entry of a row, counted from the first.
+  std::size_t find(std::int64_t i) const {
+    const std::int32_t margin = compute(i);
+    check(std::abs(margin));
+    return static_cast<std::size_t>(margin + half_);
+  }
+
+  // Those of some rows.
+  void find(std::int64_t first, std::int64_t n, std::int32_t* entries) const {
+    std::int32_t largest = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int32_t margin = compute(first + i), size = margin < 0 ? -margin : margin;
+      largest = size > largest ? size : largest;
+      entries[i] = margin + half_;
+    }
+    check(largest);
+  }
+
+ private:
+  std::int32_t compute(std::int64_t i) const {
+    const std::int32_t sign = labels_[i] >> 7, votes = votes_[i];  // 0 or -1; (x ^ sign) - sign is label * x
+    return (votes ^ sign) - sign;
+  }
+  void check(std::int32_t largest) const {
+    if (largest > half_) throw std::invalid_argument("the table of weights is too short for these votes");
+  }
+
+  const std::int8_t* labels_;
+  const Count* votes_;
+  std::int32_t half_;
+};
+
+// Few distinct weights: the limit of each is computed once.
+template <class Count>
+struct MarginSource {
+  std::int64_t n_items;
+  std::span<const double> table;
+  Margins<Count> margins;
+
+  explicit MarginSource(const VoteWeights<Count>& weights)
+      : n_items(weights.n_items), table(weights.table), margins(weights) {}
+
+  double operator[](std::int64_t i) const { return table[margins.find(i)]; }
+
+  template <class Take>
+  void each(std::int64_t stride, Take take) const {
+    if (counts_.empty()) {
+      counts_.resize(table.size());
+      for (std::int64_t i = 0; i < n_items; i += stride) ++counts_[margins.find(i)];
+    }
+    for (std::size_t k = 0; k < table.size(); ++k)
+      if (counts_[k]) take(table[k], counts_[k]);
+  }
+
+  struct Limits {
+    Margins<Count> margins;
+    std::vector<std::uint32_t> by_margin;
+
+    Limits(const MarginSource& source, const Screen& screen) : margins(source.margins), by_margin(source.table.size()) {
+      kernels().find_limits(source.table.data(), static_cast<std::int64_t>(by_margin.size()), screen.limits(),
+                            by_margin.data());
+    }
+
+    void write(std::int64_t first, std::int64_t n, std::uint32_t* limits) const {
+      std::int32_t entries[batch_items];
+      margins.find(first, n, entries);
+      for (std::int64_t i = 0; i < n; ++i) limits[i] = by_margin[static_cast<std::size_t>(entries[i])];
+    }
+  };
+
+ private:
+  mutable std::vector<std::int64_t> counts_;  // of the items that were looked at, by entry of the table
 };
 
 // The n-th largest of all weights that are not zero, or the smallest.
-template <class LogWeight>
-double find_nth_largest(LogWeight log_weight, std::int64_t n_items, std::int64_t n) {
+template <class Source>
+double find_nth_largest(const Source& source, std::int64_t n) {
   std::vector<double> weights;
-  for (std::int64_t i = 0; i < n_items; ++i)
-    if (const double w = log_weight(i); w > -infinity) weights.push_back(w);
+  for (std::int64_t i = 0; i < source.n_items; ++i)
+    if (const double w = source[i]; w > -infinity) weights.push_back(w);
   if (weights.empty()) return 0.0;
   const auto nth = weights.begin() + std::min(n, static_cast<std::int64_t>(weights.size())) - 1;
   std::ranges::nth_element(weights, nth, std::ranges::greater());
   return std::isfinite(*nth) ? *nth : 0.0;
 }
 
-// Every stride-th item.
-template <class LogWeight>
-struct Sample {
-  LogWeight log_weight;
-  std::int64_t stride, size;
-
-  double operator[](std::int64_t i) const { return log_weight(i * stride); }
-};
-
-struct Extent {
-  double low = infinity, high = -infinity;  // of finite log-weights
-};
-
-template <class LogWeight>
-Extent compute_extent(const Sample<LogWeight>& sample, Threads& threads) {
-  Extent all;
-  std::mutex mutex;
-  threads.for_ranges(sample.size, grain, [&](std::int64_t begin, std::int64_t end) {
-    Extent extent[4];  // four chains of comparisons, which need not wait for each other
-    for (std::int64_t i = begin; i < end; ++i) {
-      auto& [lowest, highest] = extent[i % 4];
-      const double w = sample[i];
-      const double finite = w > -infinity ? w : infinity;
-      lowest = finite < lowest ? finite : lowest;
-      highest = w > highest ? w : highest;
-    }
-    const std::scoped_lock lock(mutex);
-    for (const auto& [lowest, highest] : extent) all = {std::min(all.low, lowest), std::max(all.high, highest)};
-  });
-  return all;
-}
-
 // Choose a screen that n items, but not many more, are likely to pass. Weights are rounded to levels, so the number of
 // arrivals that is expected by some time is a sum over levels. Rounding lets up to exp(0.25) = 1.28 times as many pass
 // as needed. Of many items only every stride-th is looked at: about 100 of those to be drawn, or more, are among these.
-template <class LogWeight>
-Screen choose_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n, Threads& threads) {
+template <class Source>
+Screen choose_screen(const Source& source, std::int64_t n) {
   constexpr double fine_width = 0.25;
   static const Chances fine_chances(fine_width);
-  const std::int64_t stride = std::clamp<std::int64_t>(n / 100, 1, 16);
-  const Sample<LogWeight> sample{log_weight, stride, (n_items + stride - 1) / stride};
+  const std::int64_t stride = std::clamp<std::int64_t>(n / 100, 1, std::max<std::int64_t>(16, source.n_items >> 16));
 
-  const Extent extent = compute_extent(sample, threads);
-  const double high = extent.high, range = extent.high - extent.low;
+  double low = infinity, high = -infinity;  // of finite log-weights
+  source.each(stride, [&](double w, std::int64_t) {
+    const double finite = w > -infinity ? w : infinity;
+    low = finite < low ? finite : low;
+    high = w > high ? w : high;
+  });
+  const double range = high - low;
   // Weights differ too much to be told apart on one scale: let the last item that may be drawn set the unit of time.
-  if (!(range >= 0.0 && range < 1e6)) return Screen(find_nth_largest(log_weight, n_items, n));
+  if (!(range >= 0.0 && range < 1e6)) return Screen(find_nth_largest(source, n));
   const double width = std::max(fine_width, range / (Screen::max_levels - 2));
   const double per_width = 1.0 / width;
   const int n_levels = static_cast<int>(range * per_width) + 2;
 
   std::int64_t counts[Screen::max_levels + 1] = {};
-  std::mutex mutex;
-  threads.for_ranges(sample.size, grain, [&](std::int64_t begin, std::int64_t end) {
-    std::uint32_t here[Screen::max_levels + 1] = {};
-    for (std::int64_t i = begin; i < end; ++i)
-      if (const double w = sample[i]; w > -infinity) ++here[static_cast<int>((high - w) * per_width) + 1];
-    const std::scoped_lock lock(mutex);
-    for (int level = 1; level <= n_levels; ++level) counts[level] += here[level];
+  source.each(stride, [&](double w, std::int64_t n_items) {
+    if (w > -infinity) counts[static_cast<int>((high - w) * per_width) + 1] += n_items;
   });
 
   const std::optional<Chances> own_chances = width == fine_width ? std::nullopt : std::optional<Chances>(width);
@@ -171,86 +269,200 @@ Screen choose_screen(LogWeight log_weight, std::int64_t n_items, std::int64_t n,
 
 // The logarithms of the exponential numbers that items draw.
 std::vector<double> draw_log_exponentials(std::span<const std::int64_t> items, const Stream& stream) {
+  const Lots lots(stream);
   std::vector<double> draws(items.size());
-  for (std::size_t k = 0; k < items.size(); ++k) draws[k] = uniform(stream.bits(static_cast<std::uint64_t>(items[k])));
+  for (std::size_t k = 0; k < items.size(); ++k) draws[k] = uniform(lots.bits(static_cast<std::uint64_t>(items[k])));
   kernels().log_exponential(draws.data(), static_cast<std::int64_t>(items.size()));
   return draws;
 }
 
-// Draw the arrivals, before the screen's deadline, of a range of items.
-template <class LogWeight>
-std::vector<Arrival> draw_arrivals(LogWeight log_weight, const Screen& screen, std::int64_t begin, std::int64_t end,
-                                   const Stream& stream) {
-  std::vector<std::int64_t> items;
-  constexpr std::int64_t batch = 512;
-  for (std::int64_t first = begin; first < end; first += batch) {
-    std::int64_t passed[batch];
-    std::size_t n_passed = 0;
-    for (std::int64_t i = first; i < std::min(first + batch, end); ++i) {
-      passed[n_passed] = i;  // kept only if the next line counts it: no branch
-      n_passed += screen.passes(log_weight(i), stream.bits(static_cast<std::uint64_t>(i)));
+// Find the items of a range that pass the screen, for each race: the limit of an item is looked up once.
+template <class Limits>
+std::vector<std::vector<std::int64_t>> find_passing(const Limits& limits, std::int64_t begin, std::int64_t end,
+                                                    std::span<const Stream> streams) {
+  const auto screen_items = kernels().screen_items;
+  std::vector<std::vector<std::int64_t>> passing(streams.size());
+  std::vector<Lots::Keys> keys(streams.size());
+  std::uint32_t of_batch[batch_items] = {};
+  for (std::int64_t first = begin; first < end; first += batch_items) {
+    const std::int64_t n = std::min(batch_items, end - first);
+    limits.write(first, n, of_batch);
+    if (first == begin || static_cast<std::uint32_t>(first) == 0)
+      std::ranges::transform(streams, keys.begin(), [&](const Stream& stream) {
+        return Lots(stream).keys(static_cast<std::uint64_t>(first));
+      });
+    for (std::size_t k = 0; k < streams.size(); ++k) {
+      std::int64_t passed[batch_items];
+      std::size_t n_passed = 0;
+      for (std::int64_t i = 0; i < n; i += 64) {
+        std::uint64_t bits = screen_items(keys[k], static_cast<std::uint32_t>(first + i), of_batch + i);
+        if (n - i < 64) bits &= (std::uint64_t{1} << (n - i)) - 1;
+        for (; bits; bits &= bits - 1) passed[n_passed++] = first + i + std::countr_zero(bits);
+      }
+      passing[k].insert(passing[k].end(), passed, passed + n_passed);
     }
-    items.insert(items.end(), passed, passed + n_passed);
   }
-  const std::vector<double> log_times = draw_log_exponentials(items, stream);
-  std::vector<Arrival> arrivals;
-  arrivals.reserve(items.size());
-  for (std::size_t k = 0; k < items.size(); ++k) {
-    const double w = log_weight(items[k]);
-    const double log_time = log_times[k] - (w - screen.origin());
-    if (log_time <= screen.deadline() && w > -infinity) arrivals.push_back({log_time, items[k]});
-  }
-  return arrivals;
+  return passing;
 }
 
-// The first n items to arrive, or all that have a positive weight.
-template <class LogWeight>
-std::vector<std::int64_t> first_items(LogWeight log_weight, std::int64_t n_items, std::int64_t n, const Stream& stream,
-                                      Threads& threads) {
-  Screen screen = choose_screen(log_weight, n_items, n, threads);
-  std::vector<Arrival> all;
-  while (true) {
-    std::mutex mutex;
-    threads.for_ranges(n_items, grain, [&](std::int64_t begin, std::int64_t end) {
-      const auto arrivals = draw_arrivals(log_weight, screen, begin, end, stream);
-      const std::scoped_lock lock(mutex);
-      all.insert(all.end(), arrivals.begin(), arrivals.end());
-    });
-    if (static_cast<std::int64_t>(all.size()) >= n || screen.is_open()) break;
-    all.clear();
-    screen = Screen(screen.origin());  // too few were in time: wait for all
+// Draw the arrivals before the screen's deadline, for each race; in the order of items.
+template <class Source>
+std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Screen& screen,
+                                                std::span<const Stream> streams, Threads& threads) {
+  const typename Source::Limits limits(source, screen);
+  struct Piece {
+    std::int64_t begin;
+    std::vector<std::vector<Arrival>> arrivals;
+  };
+  std::vector<Piece> pieces;
+  std::mutex mutex;
+  threads.for_ranges(source.n_items, grain, [&](std::int64_t begin, std::int64_t end) {
+    const auto passing = find_passing(limits, begin, end, streams);
+    Piece piece{begin, std::vector<std::vector<Arrival>>(streams.size())};
+    for (std::size_t k = 0; k < streams.size(); ++k) {
+      const std::vector<double> log_times = draw_log_exponentials(passing[k], streams[k]);
+      std::vector<Arrival>& arrivals = piece.arrivals[k];
+      arrivals.resize(log_times.size() + 1);
+      std::size_t n_arrived = 0;
+      for (std::size_t j = 0; j < log_times.size(); ++j) {
+        const double w = source[passing[k][j]];
+        const double log_time = log_times[j] - (w - screen.origin());
+        arrivals[n_arrived] = {log_time, passing[k][j]};  // kept only if the next line counts it: no branch
+        n_arrived += (log_time <= screen.deadline()) & (w > -infinity);
+      }
+      arrivals.resize(n_arrived);
+    }
+    const std::scoped_lock lock(mutex);
+    pieces.push_back(std::move(piece));
+  });
+  if (pieces.size() == 1) return std::move(pieces.front().arrivals);
+  std::ranges::sort(pieces, {}, &Piece::begin);  // threads finish in any order
+  std::vector<std::vector<Arrival>> all(streams.size());
+  for (const Piece& piece : pieces)
+    for (std::size_t k = 0; k < streams.size(); ++k)
+      all[k].insert(all[k].end(), piece.arrivals[k].begin(), piece.arrivals[k].end());
+  return all;
+}
+
+// At least the first n items to arrive in each race, or all that have a positive weight.
+template <class Source>
+std::vector<std::vector<Arrival>> run_heats(const Source& source, std::int64_t n, std::span<const Stream> streams,
+                                            Threads& threads) {
+  const Screen screen = choose_screen(source, n);
+  auto heats = draw_arrivals(source, screen, streams, threads);
+  if (screen.is_open()) return heats;
+  for (std::size_t k = 0; k < streams.size(); ++k)
+    if (static_cast<std::int64_t>(heats[k].size()) < n)  // too few were in time: wait for all
+      heats[k] = std::move(draw_arrivals(source, Screen(screen.origin()), streams.subspan(k, 1), threads).front());
+  return heats;
+}
+
+// Orders arrivals roughly, by classes of times, so that only those of one class must be put in order to find the n-th.
+class Ranking {
+ public:
+  explicit Ranking(const std::vector<Arrival>& arrivals) : arrivals_(arrivals), classes_(arrivals.size()) {
+    double latest = -infinity;
+    for (const Arrival& arrival : arrivals) latest = arrival.log_time > latest ? arrival.log_time : latest;
+    for (std::size_t k = 0; k < arrivals.size(); ++k) {
+      double distance = (latest - arrivals[k].log_time) * per_unit;
+      distance = distance < last_class ? distance : last_class;  // also if it is NaN
+      classes_[k] = static_cast<std::uint16_t>(last_class - static_cast<int>(distance));
+      ++counts_[classes_[k]];
+    }
   }
-  if (static_cast<std::int64_t>(all.size()) > n) {
-    auto order = all;
-    std::nth_element(order.begin(), order.begin() + n, order.end());
-    const Arrival first_loser = order[static_cast<std::size_t>(n)];
-    std::erase_if(all, [&](const Arrival& arrival) { return !(arrival < first_loser); });
+
+  // The arrival that n others come before.
+  Arrival find(std::int64_t n) const {
+    if (n >= static_cast<std::int64_t>(arrivals_.size())) return {infinity, std::numeric_limits<std::int64_t>::max()};
+    std::size_t its_class = 0;
+    for (; n >= counts_[its_class]; ++its_class) n -= counts_[its_class];
+    std::vector<Arrival> equals;
+    for (std::size_t k = 0; k < arrivals_.size(); ++k)
+      if (classes_[k] == its_class) equals.push_back(arrivals_[k]);
+    std::nth_element(equals.begin(), equals.begin() + n, equals.end());
+    return equals[static_cast<std::size_t>(n)];
   }
-  std::vector<std::int64_t> items(all.size());
-  std::ranges::transform(all, items.begin(), &Arrival::item);
-  if (!std::ranges::is_sorted(items)) std::ranges::sort(items);  // threads finish in any order
-  return items;
+
+ private:
+  static constexpr int last_class = 511;
+  static constexpr double per_unit = 64.0;  // most arrivals are the latest: 1.5 % of them are in the last class
+
+  const std::vector<Arrival>& arrivals_;
+  std::vector<std::uint16_t> classes_;
+  std::int64_t counts_[last_class + 1] = {};
+};
+
+// Fill up the arrivals with those of a heat, in the order of items.
+void add_heat(const std::vector<Arrival>& heat, std::int64_t n_first, std::int64_t n_next, Arrivals& arrivals) {
+  const auto size = static_cast<std::int64_t>(heat.size());
+  n_first = std::min(n_first - static_cast<std::int64_t>(arrivals.first.size()), size);
+  n_next = std::min(n_next - static_cast<std::int64_t>(arrivals.next.size()), size - n_first);
+  const Ranking ranking(heat);
+  const Arrival first_next = ranking.find(n_first), first_loser = n_next ? ranking.find(n_first + n_next) : first_next;
+  std::size_t n = arrivals.first.size(), m = arrivals.next.size();
+  // Kept only if it is counted: no branch, which could not be predicted.
+  arrivals.first.resize(n + static_cast<std::size_t>(n_first) + 1);
+  arrivals.next.resize(m + static_cast<std::size_t>(n_next) + 1);
+  for (const Arrival& arrival : heat) {
+    const bool is_first = arrival < first_next, is_next = !is_first & (arrival < first_loser);
+    arrivals.first[n] = arrival.item;
+    arrivals.next[m] = arrival.item;
+    n += is_first;
+    m += is_next;
+  }
+  arrivals.first.pop_back();
+  arrivals.next.pop_back();
+}
+
+template <class Source>
+std::vector<Arrivals> race_source(const Source& source, std::int64_t n_first, std::int64_t n_next,
+                                  std::span<const Stream> streams, Threads& threads) {
+  const std::int64_t n = n_first + n_next;
+  std::vector<Arrivals> all(streams.size());
+  if (n <= 0) return all;
+  const auto heats = run_heats(source, n, streams, threads);
+  for (std::size_t k = 0; k < streams.size(); ++k) {
+    add_heat(heats[k], n_first, n_next, all[k]);
+    const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());
+    if (n_left <= 0) continue;
+    // Every item of positive weight is in: the others race in a second heat.
+    const auto invert = [&](std::int64_t i) { return source[i] > -infinity ? -infinity : 0.0; };
+    const ComputedSource<decltype(invert)> others{source.n_items, invert};
+    add_heat(run_heats(others, n_left, streams.subspan(k, 1), threads).front(), n_first, n_next, all[k]);
+    std::ranges::sort(all[k].first);
+    std::ranges::sort(all[k].next);
+  }
+  return all;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> race(const double* log_weights, std::int64_t n_items, std::int64_t n, const Stream& stream,
-                               Threads& threads) {
-  if (n <= 0) return {};
-  auto items = first_items([=](std::int64_t i) { return log_weights[i]; }, n_items, n, stream, threads);
-  const std::int64_t n_left = n - static_cast<std::int64_t>(items.size());
-  if (n_left > 0) {  // every item of positive weight is in
-    const auto rest = first_items([=](std::int64_t i) { return log_weights[i] > -infinity ? -infinity : 0.0; }, n_items,
-                                  n_left, stream, threads);
-    items.insert(items.end(), rest.begin(), rest.end());
-    std::ranges::sort(items);
-  }
-  return items;
+template <>
+std::vector<Arrivals> race(const LogWeights& weights, std::int64_t n_first, std::int64_t n_next,
+                           std::span<const Stream> streams, Threads& threads) {
+  return race_source(ArraySource{weights.n_items, weights.logs}, n_first, n_next, streams, threads);
 }
+
+template <class Weights>
+std::vector<Arrivals> race(const Weights& weights, std::int64_t n_first, std::int64_t n_next,
+                           std::span<const Stream> streams, Threads& threads) {
+  if (!weights.log_sample_weights) return race_source(MarginSource(weights), n_first, n_next, streams, threads);
+  const Margins margins(weights);
+  const auto log_weight = [&](std::int64_t i) {
+    return weights.table[margins.find(i)] + weights.log_sample_weights[i];
+  };
+  const ComputedSource<decltype(log_weight)> source{weights.n_items, log_weight};
+  return race_source(source, n_first, n_next, streams, threads);
+}
+
+template std::vector<Arrivals> race(const VoteWeights<std::int16_t>&, std::int64_t, std::int64_t,
+                                    std::span<const Stream>, Threads&);
+template std::vector<Arrivals> race(const VoteWeights<std::int32_t>&, std::int64_t, std::int64_t,
+                                    std::span<const Stream>, Threads&);
 
 std::vector<double> log_arrivals(const double* log_weights, std::span<const std::int64_t> items, const Stream& stream) {
   std::vector<double> log_times = draw_log_exponentials(items, stream);
-  for (std::size_t k = 0; k < items.size(); ++k) log_times[k] -= log_weights[items[k]];
+  for (std::size_t k = 0; k < items.size(); ++k) log_times[k] -= log_weights[k];
   return log_times;
 }
 

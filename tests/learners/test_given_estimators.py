@@ -19,6 +19,7 @@ from mpboost.learners.given_estimators import EstimatorLearner
 from mpboost.outputs.kinds import Signs
 from mpboost.sampling.draws import Draw, Minipatch
 from mpboost.sampling.questions import Labels
+from mpboost.sampling.weights import LogWeights
 from tests.support.helpers import as_votes
 
 
@@ -155,7 +156,7 @@ def share_credit(estimator, importance):
     learner = EstimatorLearner(
         estimator, DenseTable(X), Signs(1), importance=importance, needs_importances=True, seed=0
     )
-    importances, question = [], Labels(labels, np.zeros(1000))
+    importances, question = [], Labels(labels, LogWeights(np.zeros(1000)))
     for t in range(20):
         order = rng.permutation(1000)
         draw = Draw(np.sort(order[:60]), np.sort(order[60:120]) if importance == "out_of_patch" else order[:0])
@@ -180,7 +181,7 @@ def test_out_of_patch_importance_holds_it_against_a_feature_that_misleads_elsewh
         DecisionTreeClassifier(), DenseTable(X), Signs(1), importance="out_of_patch", needs_importances=True, seed=0
     )
     for unseen, expected in [(np.arange(0), [0.0, 1.0]), (np.arange(50, 300), [0.0, -1.0])]:
-        patch = Draw(np.arange(50), unseen), np.arange(2), Labels(labels, np.zeros(300))
+        patch = Draw(np.arange(50), unseen), np.arange(2), Labels(labels, LogWeights(np.zeros(300)))
         assert train_one(learner, 1, *patch).importances.tolist() == expected
 
 

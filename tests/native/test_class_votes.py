@@ -1,5 +1,7 @@
 """Steps 3 to 5 of Algorithm 1 for many classes, against the same in plain NumPy and against the binary pass."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from mpboost import _native
 from tests.support.native.naive_class_votes import add_naively, count_rival_votes, weigh_naively
+from tests.support.native.naive_tree import as_columns, make_random_codes, make_random_splits, make_tree
 
 COUNTS = [np.uint16, np.int32]
 OUTPUTS = ["votes", "oop_votes", "rivals", "oop_rivals"]
@@ -113,6 +116,35 @@ def test_add_class_votes_gives_no_right_to_a_row_without_votes_out_of_patch(thre
 
 
 @pytest.mark.parametrize("dtype", COUNTS)
+@pytest.mark.parametrize("n_splits", [0, 20, 3000])
+@pytest.mark.parametrize(("n_rows", "n_threads"), [(1, 1), (1100, 1), (20_001, 1), (20_001, 3)])
+def test_add_class_votes_of_a_tree_are_those_that_it_writes(kernels, n_rows, n_threads, n_splits, dtype):
+    rng, threads = np.random.default_rng(n_rows + n_splits), _native.Threads(n_threads)
+    splits = make_random_splits(rng, n_splits, 9)
+    columns = as_columns(make_random_codes(rng, 9, n_rows))
+    for make, values, apply, add in (
+        (lambda state: state, rng.integers(5, size=n_splits + 1), "apply_classes", _native.add_class_votes),
+        (partial(make_colours, rng), rng.choice([-1, 1], n_splits + 1), "apply_votes", _native.add_colour_votes),
+    ):
+        tree = make_tree(splits, values.astype(np.float64), 9)
+        written = make(make_state(0, n_rows, 5, dtype))
+        applied = {name: array.copy() for name, array in written.items()}
+        getattr(tree, apply)(columns, written["new_votes"], threads)
+        sums = add(**written, threads=threads)
+        assert add(**(applied | {"new_votes": _native.AppliedTree(tree, columns)}), threads=threads) == sums
+        for name in OUTPUTS:
+            np.testing.assert_array_equal(applied[name], written[name])
+
+
+def test_add_class_votes_rejects_trees_of_other_classes(threads):
+    tree = make_tree(make_random_splits(np.random.default_rng(0), 1, 9), np.array([0.0, 3.0]), 9)
+    columns = as_columns(np.zeros((9, 10), dtype=np.uint8))
+    state = make_state(0, 10, 3) | {"new_votes": _native.AppliedTree(tree, columns)}
+    with pytest.raises(ValueError, match="no class"):
+        _native.add_class_votes(**state, threads=threads)
+
+
+@pytest.mark.parametrize("dtype", COUNTS)
 @pytest.mark.parametrize("tie_label", [-1, 1])
 def test_two_classes_are_the_binary_algorithm(dtype, tie_label):
     rng = np.random.default_rng(0)
@@ -124,15 +156,14 @@ def test_two_classes_are_the_binary_algorithm(dtype, tie_label):
     table = -0.3 * np.arange(-n_learners, n_learners + 1)
     total, in_patch, in_patch_counts, rivals, oop_rivals = np.zeros((5, n_rows), dtype=np.int32)
     votes, oop_votes = np.zeros((2, n_rows, 2), dtype=dtype)
-    binary, *many = np.empty((4, n_rows))
+    many = np.empty((3, n_rows))
     for n in range(1, n_learners + 1):
         voted = rng.integers(2, size=n_rows, dtype=np.uint16)
         signs = (2 * voted.astype(np.int8) - 1).astype(np.int8)
         patch = np.sort(rng.permutation(n_rows)[:700])
         expected = _native.add_votes(
-            signs, patch, labels, total, in_patch, in_patch_counts, tie_label, table, binary, weights, np.log(weights),
-            threads,
-        )  # fmt: skip
+            signs, patch, labels, total, in_patch, in_patch_counts, tie_label, weights, threads
+        )
         outputs = votes, oop_votes, rivals, oop_rivals
         assert _native.add_class_votes(voted, patch, classes, *outputs, ranks, weights, threads) == expected
         np.testing.assert_array_equal(votes[:, 1].astype(int) - votes[:, 0], total)
@@ -140,6 +171,7 @@ def test_two_classes_are_the_binary_algorithm(dtype, tie_label):
         _native.weigh_margins(classes, votes, rivals, table, many[0], np.log(weights), threads)
         _native.weigh_confusions(classes, votes, None, table, many[1], np.log(weights), threads)
         _native.weigh_one_against_rest(classes, votes, n, table, many[2], np.log(weights), threads)
+        binary = table[n_learners + labels * total] + np.log(weights)
         np.testing.assert_array_equal(many[0], binary)
         np.testing.assert_array_equal(many[1], binary)
         np.testing.assert_allclose(many[2], binary + np.log(2), rtol=0, atol=1e-14)  # both classes say the same

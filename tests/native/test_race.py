@@ -10,39 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mpboost import _native
+from tests.support.native.naive_race import MASK, make_uniforms, race_naively
 
 OBSERVATIONS, FEATURES = _native.Purpose.OBSERVATIONS, _native.Purpose.FEATURES
-MASK = 2**64 - 1
-STEP = 0x9E3779B97F4A7C15
-
-
-def mix(z: np.ndarray) -> np.ndarray:
-    """Finalize as splitmix64 does; z is an array of uint64, which wraps around silently."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def make_uniforms(n_items: int, seed: int, iteration: int, purpose: int) -> np.ndarray:
-    """Make the numbers in (0, 1) that items get; a function of seed, iteration, purpose and item."""
-
-    def as_array(*numbers: int) -> np.ndarray:
-        return np.array([number & MASK for number in numbers], dtype=np.uint64)
-
-    state = mix(as_array(seed + STEP))
-    state = mix(state + as_array(iteration + STEP))
-    state = mix(state + as_array(purpose))
-    bits = mix(state + np.arange(1, n_items + 1, dtype=np.uint64) * np.uint64(STEP))
-    return ((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-
-
-def race_naively(log_weights: np.ndarray, n: int, seed: int, iteration: int, purpose: int) -> list[int]:
-    """Take the n items with the smallest Exp(1) / weight, compared by their logarithms; weight zero comes last."""
-    u = make_uniforms(len(log_weights), seed, iteration, purpose)
-    log_times = np.log(-np.log(u))
-    is_zero = ~(log_weights > -np.inf)
-    keys = np.where(is_zero, log_times, log_times - np.where(is_zero, 0.0, log_weights))
-    return sorted(np.lexsort((keys, is_zero))[:n].tolist())
 
 
 def draw(log_weights, n, *, seed=0, iteration=0, purpose=OBSERVATIONS, threads=None):
@@ -81,7 +51,103 @@ def test_race_matches_naive_twin(kernels, threads, weights, size, n):
     log_weights = weights(np.random.default_rng(0), size)
     for seed, iteration, purpose in [(0, 0, 1), (2**63 + 5, 1, 2), (MASK, 10**9, 1)]:
         items = draw(log_weights, n, seed=seed, iteration=iteration, purpose=_native.Purpose(purpose), threads=threads)
-        assert items.tolist() == race_naively(log_weights, n, seed, iteration, purpose)
+        assert items.tolist() == sorted(race_naively(log_weights, seed, iteration, purpose)[:n].tolist())
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS.keys())
+@pytest.mark.parametrize(
+    ("size", "n_first", "n_next"),
+    [(1, 1, 0), (1, 0, 1), (5, 2, 3), (100, 30, 70), (1000, 0, 50), (1000, 400, 10), (50_000, 500, 500)],
+)
+def test_race_round_tells_the_first_items_from_the_next(kernels, threads, weights, size, n_first, n_next):
+    log_weights = weights(np.random.default_rng(0), size)
+    iterations = np.array([3, 0, 10**9])
+    for seed, purpose in [(0, OBSERVATIONS), (MASK, FEATURES)]:
+        races = _native.race_round(log_weights, n_first, n_next, seed, iterations, purpose, threads)
+        assert len(races) == 3
+        for iteration, (first, following) in zip(iterations, races, strict=True):
+            order = race_naively(log_weights, seed, int(iteration), 1 if purpose == OBSERVATIONS else 2)
+            assert first.tolist() == sorted(order[:n_first].tolist())
+            assert following.tolist() == sorted(order[n_first : n_first + n_next].tolist())
+
+
+def test_race_round_of_no_iterations_is_empty(threads):
+    assert _native.race_round(np.zeros(5), 1, 1, 0, np.empty(0, dtype=np.int64), OBSERVATIONS, threads) == []
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS.keys())
+def test_race_round_is_the_same_for_any_number_of_threads_and_iterations(threads, weights):
+    log_weights = weights(np.random.default_rng(0), 100_001)  # four ranges of at most 32 768
+    iterations = np.arange(1, 9)
+    single = [_native.race_round(log_weights, 700, 400, 5, np.array([t]), OBSERVATIONS, threads)[0] for t in iterations]
+    for n_threads in (1, 2, 4):
+        races = _native.race_round(log_weights, 700, 400, 5, iterations, OBSERVATIONS, _native.Threads(n_threads))
+        for race, expected in zip(races, single, strict=True):
+            assert [items.tolist() for items in race] == [items.tolist() for items in expected]
+
+
+def make_votes(seed, n_rows, dtype, n_votes):
+    """Make labels, votes and a table of log-weights for all margins."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice([-1, 1], n_rows).astype(np.int8)
+    return labels, rng.integers(-n_votes, n_votes + 1, n_rows).astype(dtype), rng.normal(0.0, 3.0, 2 * n_votes + 1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("dtype", "n_votes"), [(np.int16, 20), (np.int32, 20), (np.int32, 70_000)])
+@pytest.mark.parametrize(("size", "n_first", "n_next"), [(1, 1, 0), (700, 30, 70), (700, 700, 0), (100_001, 500, 500)])
+def test_race_of_votes_is_that_of_their_weights(kernels, size, n_first, n_next, dtype, n_votes, weighted):
+    labels, votes, table = make_votes(size, size, dtype, n_votes)
+    if n_votes == 20:
+        table[[3, 30]] = -np.inf, np.nan  # margins of no weight
+    own = np.random.default_rng(1).normal(size=size) if weighted else None
+    log_weights = table[n_votes + labels * votes.astype(np.int64)] + (0.0 if own is None else own)
+    draw = n_first, n_next, 7, np.array([1, 2, 3]), OBSERVATIONS
+    for n_threads in (1, 3):
+        threads = _native.Threads(n_threads)
+        races = _native.race_votes(labels, votes, table, own, *draw, threads)
+        for race, expected in zip(races, _native.race_round(log_weights, *draw, threads), strict=True):
+            assert [items.tolist() for items in race] == [items.tolist() for items in expected]
+
+
+@pytest.mark.parametrize("vote", [-3, 3, 127, -32_768])
+@pytest.mark.parametrize("row", [0, 3, 999])
+def test_race_of_votes_rejects_a_table_that_is_too_short(threads, vote, row):
+    votes = np.zeros(1000, dtype=np.int16)
+    votes[row] = vote
+    for own in (None, np.zeros(1000)):
+        arguments = votes, np.zeros(5), own, 500, 0, 0, np.array([1]), OBSERVATIONS, threads
+        with pytest.raises(ValueError, match="table of weights is too short"):
+            _native.race_votes(np.ones(1000, dtype=np.int8), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("labels", np.ones(9, dtype=np.int8), "one entry per row"),
+        ("log_sample_weights", np.zeros(11), "one entry per row"),
+        ("table", np.zeros(4), "middle"),
+        ("n_first", -1, "more items than there are"),
+        ("n_next", 6, "more items than there are"),
+        ("n_next", -1, "more items than there are"),
+        ("n_next", 2**63 - 1, "more items than there are"),
+    ],
+)
+def test_race_of_votes_rejects_wrong_arguments(threads, name, wrong, message):
+    state = {
+        "labels": np.ones(10, dtype=np.int8),
+        "votes": np.zeros(10, dtype=np.int16),
+        "table": np.zeros(3),
+        "log_sample_weights": np.zeros(10),
+        "n_first": 5,
+        "n_next": 5,
+        "seed": 0,
+        "iterations": np.array([1]),
+        "purpose": OBSERVATIONS,
+    }
+    assert len(_native.race_votes(**state, threads=threads)) == 1
+    with pytest.raises(ValueError, match=message):
+        _native.race_votes(**(state | {name: wrong}), threads=threads)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS.keys())
@@ -112,18 +178,18 @@ def test_log_arrivals_do_not_depend_on_who_is_asked_about(kernels):
     log_weights = np.random.default_rng(0).normal(size=300)
     arrivals = _native.log_arrivals(log_weights, np.arange(300), 1, 2, OBSERVATIONS)
     items = np.random.default_rng(1).integers(300, size=77)
-    np.testing.assert_array_equal(_native.log_arrivals(log_weights, items, 1, 2, OBSERVATIONS), arrivals[items])
-    assert len(_native.log_arrivals(log_weights, items[:0], 1, 2, OBSERVATIONS)) == 0
+    np.testing.assert_array_equal(_native.log_arrivals(log_weights[items], items, 1, 2, OBSERVATIONS), arrivals[items])
+    assert len(_native.log_arrivals(log_weights[:0], items[:0], 1, 2, OBSERVATIONS)) == 0
 
 
 def test_log_arrivals_of_no_weight_are_never():
-    assert _native.log_arrivals(np.array([0.0, -np.inf]), np.array([1]), 1, 2, OBSERVATIONS).tolist() == [np.inf]
+    assert _native.log_arrivals(np.array([-np.inf]), np.array([1]), 1, 2, OBSERVATIONS).tolist() == [np.inf]
 
 
-@pytest.mark.parametrize("item", [-1, 3, 2**62])
-def test_log_arrivals_reject_items_that_do_not_exist(item):
-    with pytest.raises(ValueError, match="no such item"):
-        _native.log_arrivals(np.zeros(3), np.array([0, item]), 1, 2, OBSERVATIONS)
+@pytest.mark.parametrize("n_weights", [0, 1, 3])
+def test_log_arrivals_reject_other_numbers_of_weights(n_weights):
+    with pytest.raises(ValueError, match="every item needs a weight"):
+        _native.log_arrivals(np.zeros(n_weights), np.array([0, 1]), 1, 2, OBSERVATIONS)
 
 
 @given(

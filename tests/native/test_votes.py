@@ -4,23 +4,20 @@ import numpy as np
 import pytest
 
 from mpboost import _native
+from tests.support.native.naive_tree import as_columns, make_random_codes, make_random_splits, make_tree
 
 
-def make_state(seed, n_rows, n_votes=20):
+def make_state(seed, n_rows, n_votes=20, dtype=np.int16):
     rng = np.random.default_rng(seed)
-    sample_weights = 10.0 ** rng.uniform(-3, 3, n_rows)
     return {
         "votes": rng.choice([-1, 1], n_rows).astype(np.int8),
         "patch": np.sort(rng.permutation(n_rows)[: max(1, n_rows // 7)]),
         "labels": rng.choice([-1, 1], n_rows).astype(np.int8),
-        "total": rng.integers(-n_votes, n_votes, n_rows, dtype=np.int32, endpoint=True),
-        "in_patch": rng.integers(-n_votes // 2, n_votes // 2, n_rows, dtype=np.int32),
-        "in_patch_counts": rng.integers(0, n_votes, n_rows, dtype=np.int32),
+        "total": rng.integers(-n_votes, n_votes, n_rows, dtype=dtype, endpoint=True),
+        "in_patch": rng.integers(-n_votes // 2, n_votes // 2, n_rows, dtype=dtype),
+        "in_patch_counts": rng.integers(0, n_votes, n_rows, dtype=dtype),
         "tie_label": 1,
-        "table": rng.normal(size=2 * (n_votes + 1) + 1),
-        "log_weights": np.full(n_rows, np.nan),
-        "sample_weights": sample_weights,
-        "log_sample_weights": np.log(sample_weights),
+        "sample_weights": 10.0 ** rng.uniform(-3, 3, n_rows),
     }
 
 
@@ -37,38 +34,34 @@ def add_votes_naively(state):
     F, S, n_patches = state["total"] + state["votes"], state["in_patch"].copy(), state["in_patch_counts"].copy()
     S[state["patch"]] += state["votes"][state["patch"]]
     n_patches[state["patch"]] += 1
-    log_weights = state["table"][len(state["table"]) // 2 + labels * F]
-    if state["log_sample_weights"] is not None:
-        log_weights = log_weights + state["log_sample_weights"]
     train = add_naively(np.where(F == 0, state["tie_label"], np.sign(F)) == labels, weights)
     out_of_patch = add_naively(np.sign(F - S) == labels, weights)
-    return (train, out_of_patch), {"total": F, "in_patch": S, "in_patch_counts": n_patches, "log_weights": log_weights}
-
-
-WEIGHTS = ["log_weights", "sample_weights", "log_sample_weights"]
+    return (train, out_of_patch), {"total": F, "in_patch": S, "in_patch_counts": n_patches}
 
 
 @pytest.mark.parametrize("tie_label", [-1, 1])
-@pytest.mark.parametrize("absent", [[], WEIGHTS[:1], WEIGHTS[1:], WEIGHTS], ids=lambda names: f"without {names}")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
 @pytest.mark.parametrize(
     ("n_rows", "n_threads"), [(1, 1), (1000, 2), (1024, 1), (1025, 1), (100_003, 1), (100_003, 2), (100_003, 4)]
 )
-def test_add_votes_matches_naive_twin(n_rows, n_threads, absent, tie_label):
-    state = make_state(0, n_rows) | {"tie_label": tie_label} | dict.fromkeys(absent)
+def test_add_votes_matches_naive_twin(n_rows, n_threads, dtype, weighted, tie_label):
+    state = (
+        make_state(0, n_rows, dtype=dtype) | {"tie_label": tie_label} | ({} if weighted else {"sample_weights": None})
+    )
     sums, expected = add_votes_naively(state)
     assert _native.add_votes(**state, threads=_native.Threads(n_threads)) == sums  # to the last bit
-    for name in expected.keys() - set(absent):
+    for name in expected:
         np.testing.assert_array_equal(state[name], expected[name])
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_add_votes_with_weights_of_one_counts_rows(n_threads):
     weighted, counted = make_state(0, 70_000), make_state(0, 70_000)
-    weighted |= {"sample_weights": np.ones(70_000), "log_sample_weights": np.zeros(70_000)}
-    counted |= {"sample_weights": None, "log_sample_weights": None}
+    weighted |= {"sample_weights": np.ones(70_000)}
+    counted |= {"sample_weights": None}
     sums = [_native.add_votes(**state, threads=_native.Threads(n_threads)) for state in (weighted, counted)]
     assert sums[0] == sums[1]
-    np.testing.assert_array_equal(weighted["log_weights"], counted["log_weights"])
 
 
 @pytest.mark.parametrize(
@@ -84,18 +77,19 @@ def test_add_votes_with_weights_of_one_counts_rows(n_threads):
         pytest.param(-1, 2, 1, 5, 1, (0, 1), id="right out of patch alone"),
     ],
 )
-def test_add_votes_judges_a_row(threads, label, total, vote, in_patch, tie_label, expected):
-    arrays = [np.array([number], dtype=dtype) for number, dtype in [(vote, "i1"), (label, "i1"), (total, "i4")]]
+@pytest.mark.parametrize("dtype", ["i2", "i4"])
+def test_add_votes_judges_a_row(threads, dtype, label, total, vote, in_patch, tie_label, expected):
+    arrays = [np.array([number], dtype=kind) for number, kind in [(vote, "i1"), (label, "i1"), (total, dtype)]]
     votes, labels, totals = arrays
     nobody = np.empty(0, dtype=np.int64)
-    own, counts = np.array([[in_patch], [5]], dtype=np.int32)
+    own, counts = np.array([[in_patch], [5]], dtype=dtype)
     for weight in (None, np.array([2.5])):
-        state = votes, nobody, labels, totals.copy(), own, counts, tie_label, np.zeros(9), None, weight, None
+        state = votes, nobody, labels, totals.copy(), own, counts, tie_label, weight
         factor = 1.0 if weight is None else 2.5
         assert _native.add_votes(*state, threads) == (factor * expected[0], factor * expected[1])
 
 
-@pytest.mark.parametrize("name", ["labels", "total", "in_patch", "in_patch_counts", *WEIGHTS])
+@pytest.mark.parametrize("name", ["votes", "total", "in_patch", "in_patch_counts", "sample_weights"])
 @pytest.mark.parametrize("n_rows", [0, 9, 11])
 def test_add_votes_rejects_other_sizes(threads, name, n_rows):
     state = make_state(0, 10)
@@ -111,24 +105,66 @@ def test_add_votes_rejects_rows_that_do_not_exist(threads, row):
         _native.add_votes(**state, threads=threads)
 
 
-@pytest.mark.parametrize(
-    ("n_entries", "total"),
-    [
-        pytest.param(0, 0, id="empty"),
-        pytest.param(1, 0, id="only the middle"),
-        pytest.param(5, 2, id="one short above"),
-        pytest.param(5, -4, id="one short below"),
-    ],
-)
-def test_add_votes_rejects_a_table_that_is_too_short(threads, n_entries, total):
-    state = make_state(0, 10)
-    ones = np.ones(10, dtype=np.int8)
-    state |= {"votes": ones, "labels": ones, "total": np.full(10, total, dtype=np.int32), "table": np.zeros(n_entries)}
-    with pytest.raises(ValueError, match="table"):
+@pytest.mark.parametrize("patch", [[1, 0], [2, 2]])
+def test_add_votes_rejects_a_patch_that_is_not_ascending(threads, patch):
+    state = make_state(0, 10) | {"patch": np.array(patch)}
+    with pytest.raises(ValueError, match="ascending"):
         _native.add_votes(**state, threads=threads)
 
 
-@pytest.mark.parametrize("name", ["total", "in_patch", "in_patch_counts", "log_weights"])
+@pytest.mark.parametrize("n_votes", [32_766, 32_767])
+def test_add_votes_counts_to_the_end_of_16_bits(threads, n_votes):
+    state = make_state(0, 1000)
+    state |= {"total": np.full(1000, n_votes - 1, dtype=np.int16), "votes": np.ones(1000, dtype=np.int8)}
+    state |= {"in_patch": np.zeros(1000, dtype=np.int16), "sample_weights": None}
+    n_positive = np.count_nonzero(state["labels"] > 0)
+    assert _native.add_votes(**state, threads=threads) == (n_positive, n_positive)
+    assert state["total"].tolist() == [n_votes] * 1000
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+@pytest.mark.parametrize("n_splits", [0, 20, 3000])
+@pytest.mark.parametrize(("n_rows", "n_threads"), [(1, 1), (1024, 1), (1100, 1), (50_001, 1), (50_001, 3)])
+def test_add_votes_of_a_tree_are_those_that_it_writes(kernels, n_rows, n_threads, n_splits, dtype):
+    rng, several = np.random.default_rng(n_rows + n_splits), _native.Threads(n_threads)
+    splits = make_random_splits(rng, n_splits, 9)
+    tree = make_tree(splits, rng.choice([-1.0, 1.0], n_splits + 1), 9)
+    columns = as_columns(make_random_codes(rng, 9, n_rows))
+    written, applied = make_state(0, n_rows, dtype=dtype), make_state(0, n_rows, dtype=dtype)
+    tree.apply_votes(columns, written["votes"], several)
+    sums = _native.add_votes(**written, threads=several)
+    applied["votes"] = _native.AppliedTree(tree, columns)
+    assert _native.add_votes(**applied, threads=several) == sums
+    for name in ("total", "in_patch", "in_patch_counts"):
+        np.testing.assert_array_equal(applied[name], written[name])
+
+
+def test_applied_tree_keeps_what_it_needs(threads):
+    rng = np.random.default_rng(0)
+
+    def apply():
+        splits = make_random_splits(rng, 20, 9)
+        tree = make_tree(splits, rng.choice([-1.0, 1.0], 21), 9)
+        return _native.AppliedTree(tree, as_columns(make_random_codes(rng, 9, 10)))
+
+    applied = [apply() for _ in range(50)]
+    for each in applied:
+        _native.add_votes(**(make_state(0, 10) | {"votes": each}), threads=threads)
+
+
+def test_add_votes_rejects_trees_of_other_tables(threads):
+    rng = np.random.default_rng(0)
+    tree = make_tree(make_random_splits(rng, 20, 9), rng.choice([-1.0, 1.0], 21), 9)
+    for columns, message in [
+        (as_columns(make_random_codes(rng, 9, 11)), "one entry per row"),
+        (as_columns(make_random_codes(rng, 1, 10)), "column that does not exist"),
+    ]:
+        state = make_state(0, 10) | {"votes": _native.AppliedTree(tree, columns)}
+        with pytest.raises(ValueError, match=message):
+            _native.add_votes(**state, threads=threads)
+
+
+@pytest.mark.parametrize("name", ["total", "in_patch", "in_patch_counts"])
 def test_add_votes_rejects_outputs_that_it_cannot_write(threads, name):
     state = make_state(0, 10)
     state[name].flags.writeable = False

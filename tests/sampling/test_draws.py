@@ -8,10 +8,11 @@ from mpboost.sampling.draws import probabilities_from_logs
 from mpboost.sampling.features import FeatureSampler
 from mpboost.sampling.observations import ObservationSampler
 from mpboost.sampling.questions import Labels
+from mpboost.sampling.weights import LogWeights
 
 
 def test_samplers_draw_by_their_own_purposes(threads):
-    rows, question = ObservationSampler(10, seed=4), Labels(np.zeros(50), np.zeros(50), None, are_classes=False)
+    rows, question = ObservationSampler(10, seed=4), Labels(np.zeros(50), LogWeights(np.zeros(50)), are_classes=False)
     features = FeatureSampler(50, 10, momentum=0.5, exploration=0.0, adaptive=True, seed=4)
     draws = rows.sample(range(1, 3), [question] * 2, threads), features.sample(range(1, 3), threads)
     for t, draw, chosen in zip((1, 2), *draws, strict=True):

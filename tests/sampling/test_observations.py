@@ -10,11 +10,12 @@ from scipy.stats import chisquare
 from mpboost import _native
 from mpboost.sampling.observations import ObservationSampler
 from mpboost.sampling.questions import Labels
+from mpboost.sampling.weights import LogWeights
 
 
 def ask(log_weights, sample_weights=None):
     """Ask about numbers, of which any rows will do."""
-    return Labels(np.zeros(len(log_weights)), log_weights, sample_weights, are_classes=False)
+    return Labels(np.zeros(len(log_weights)), LogWeights(log_weights), sample_weights, are_classes=False)
 
 
 def test_observation_sampler_sees_changes_of_its_weights(threads):
@@ -104,6 +105,24 @@ def test_observation_sampler_draws_unseen_rows_of_weights(threads, n_drawn):
     assert (n_short > 0) == (1 < n_drawn < 100)
 
 
+@pytest.mark.parametrize("draws_unseen", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("are_classes", [False, True])
+def test_observation_sampler_draws_a_round_as_its_iterations(threads, are_classes, weighted, draws_unseen):
+    rng = np.random.default_rng(0)
+    weights = 10.0 ** rng.uniform(-1, 1, 200) if weighted else None
+    labels = np.where(rng.random(200) < 0.02, 1, -1).astype(np.int8)
+    question = Labels(labels, LogWeights(rng.normal(size=200)), weights, are_classes)
+    sampler = ObservationSampler(20, 3, draws_unseen)
+    iterations = range(4, 9)
+    for t, draw in zip(iterations, sampler.sample(iterations, [question] * 5, threads), strict=True):
+        (expected,) = sampler.sample(range(t, t + 1), [question], threads)
+        assert draw.rows.tolist() == expected.rows.tolist()
+        assert draw.unseen.tolist() == expected.unseen.tolist()
+        assert (draw.weights is None) == (not weighted)
+        np.testing.assert_array_equal(draw.weights, expected.weights)
+
+
 def chance_of(drawn, weights):
     """Give the probability that these are the first to arrive among all that have weights."""
     total, chance = sum(weights.values()), 0.0
@@ -139,7 +158,7 @@ def test_observation_sampler_draws_unseen_rows_as_a_fresh_draw_from_the_rest(thr
 def test_observation_sampler_completes_classes_and_judges_by_others(threads, seed):
     labels, log_weights = np.repeat([-1, 1], [19, 1]).astype(np.int8), np.zeros(20)
     sampler = ObservationSampler(4, seed=seed, draws_unseen=True)
-    whatever, classes = (Labels(labels, log_weights, None, are_classes) for are_classes in (False, True))
+    whatever, classes = (Labels(labels, LogWeights(log_weights), None, are_classes) for are_classes in (False, True))
     drawn, completed = (sampler.sample(range(1, 2), [question], threads)[0] for question in (whatever, classes))
     assert len(completed.rows) == 4
     assert 19 in completed.rows

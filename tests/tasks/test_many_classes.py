@@ -22,7 +22,7 @@ def draw_labels(seed=0):
 
 def complete(task, rows, iteration, threads):
     """Complete a minipatch as the sampler does it."""
-    return complete_classes(rows, task.pose(iteration, threads), 0, iteration, threads)
+    return complete_classes(rows, task.pose(range(iteration, iteration + 1), threads)[0], 0, iteration, threads)
 
 
 def make_task(way, labels=None, **options):
@@ -35,7 +35,7 @@ def feed(task, n_learners, threads, seed=0):
     """Pose, complete and update as the loop does, with votes at random; yield after each learner."""
     rng = np.random.default_rng(seed)
     for t in range(1, n_learners + 1):
-        task.pose(t, threads)
+        task.pose(range(t, t + 1), threads)
         rows = np.sort(rng.permutation(N_ROWS)[:30])
         is_coloured = isinstance(task, class_tasks.ColourTask)
         votes = rng.choice([-1, 1], N_ROWS) if is_coloured else rng.integers(0, N_CLASSES, N_ROWS)
@@ -95,7 +95,7 @@ def test_update_changes_the_weights_that_a_sampler_holds(threads, way):
     held = task.log_weights
     for _ in feed(task, 2, threads):
         pass
-    task.pose(3, threads)
+    task.pose(range(3, 4), threads)
     assert task.log_weights is held
     assert len(set(held.tolist())) > 1
 
@@ -104,10 +104,10 @@ def test_questions_of_colours_keep_weights_of_their_own(threads):
     task = make_task("oc")
     for _ in feed(task, 2, threads):
         pass
-    questions = [task.pose(t, threads) for t in (3, 4, 5)]
-    again = [task.pose(t, threads).log_weights for t in (3, 4, 5)]
+    questions = [task.pose(range(t, t + 1), threads)[0] for t in (3, 4, 5)]
+    again = [task.pose(range(t, t + 1), threads)[0].weights.logs for t in (3, 4, 5)]
     for question, expected in zip(questions, again, strict=True):
-        np.testing.assert_array_equal(question.log_weights, expected)
+        np.testing.assert_array_equal(question.weights.logs, expected)
     assert not np.array_equal(again[0], again[1])
 
 
@@ -145,7 +145,7 @@ def test_counts_that_outgrow_16_bits_go_on(monkeypatch, threads, way):
 @pytest.mark.parametrize("way", ["margin", "m2", "mh"])
 def test_pose_gives_the_labels(threads, way):
     task = make_task(way)
-    assert task.pose(1, threads).values is task.labels
+    assert task.pose(range(1, 2), threads)[0].values is task.labels
 
 
 class TestColours:
@@ -154,7 +154,7 @@ class TestColours:
     def test_pose_colours_half_of_the_classes(self, threads):
         task = make_task("oc")
         for t in range(1, 200):
-            posed = task.pose(t, threads).values
+            posed = task.pose(range(t, t + 1), threads)[0].values
             assert np.sum(task.colours[-1] == 1) == N_CLASSES // 2
             assert posed.dtype == np.int8
             np.testing.assert_array_equal(posed, task.colours[-1][task.labels])
@@ -166,7 +166,7 @@ class TestColours:
         one, same, other = make_task("oc", seed=1), make_task("oc", seed=1), make_task("oc", seed=2)
         for task in (one, same, other):
             for t in range(1, 21):
-                task.pose(t, threads)
+                task.pose(range(t, t + 1), threads)
         np.testing.assert_array_equal(one.colours, same.colours)
         assert not np.array_equal(one.colours, other.colours)
 
@@ -174,9 +174,9 @@ class TestColours:
         task = make_task("oc")
         for _ in feed(task, 4, threads):
             pass
-        task.pose(5, threads)
+        task.pose(range(5, 6), threads)
         colours, weights = np.array(task.colours), task.log_weights.copy()
-        task.pose(5, threads)
+        task.pose(range(5, 6), threads)
         np.testing.assert_array_equal(task.colours, colours)
         np.testing.assert_array_equal(task.log_weights, weights)
 
@@ -185,7 +185,7 @@ class TestColours:
         task.votes[:] = [[0, 9, 0, 0, 0], [0, 0, 9, 0, 0]]
         seen = set()
         for t in range(1, 100):
-            task.pose(t, threads)
+            task.pose(range(t, t + 1), threads)
             colours = task.colours[-1]
             apart = tuple(bool(colours[k] != colours[0]) for k in (1, 2))
             seen.add(apart)
@@ -197,7 +197,7 @@ class TestColours:
         rng = np.random.default_rng(0)
         task, n_swapped = make_task("oc"), 0
         for t in range(1, 100):
-            question = task.pose(t, threads)
+            question = task.pose(range(t, t + 1), threads)[0]
             task.log_weights[:] = rng.permutation(N_ROWS)
             rows = np.sort(rng.permutation(N_ROWS)[:3])
             completed = complete_classes(rows, question, 0, t, threads)

@@ -146,7 +146,7 @@ def test_oop_sums_do_not_keep_what_rounding_leaves(threads):
 
 def test_pose_gives_the_numbers_of_which_any_rows_will_do(threads):
     task = make_task([1.0, 1.0, 2.0])
-    question = task.pose(1, threads)
+    question = task.pose(range(1, 2), threads)[0]
     assert question.values is task.labels
     assert not question.are_classes
 

@@ -3,16 +3,21 @@
 import numpy as np
 import pytest
 
+from mpboost import _native
 from mpboost.sampling.observations import complete_classes
+from mpboost.sampling.questions import Labels
+from mpboost.sampling.weights import LogWeights, compute_logs
 from mpboost.tasks.rates import MAX_AUTO_RATE
-from mpboost.tasks.two_classes import BinaryTask
+from mpboost.tasks.two_classes import MAX_SHORT_SUM, BinaryTask
 from mpboost.tasks.weightings import log_weighting
+from tests.support.native.naive_tree import as_columns, make_random_codes, make_random_splits, make_tree
 from tests.support.oracle import TABLE_I, WEIGHTINGS, is_completion
 
 
-def complete(task, rows, iteration, threads):
+def complete(labels, log_weights, rows, iteration, threads):
     """Complete a minipatch as the sampler does it."""
-    return complete_classes(rows, task.pose(iteration, threads), 0, iteration, threads)
+    question = Labels(np.array(labels, dtype=np.int8), LogWeights(np.array(log_weights, dtype=np.float64)))
+    return complete_classes(np.array(rows), question, 0, iteration, threads)
 
 
 def make_task(labels, **options):
@@ -48,11 +53,6 @@ class TestComplete:
     LABELS = (-1, -1, -1, -1, 1, 1, 1)
     LOG_WEIGHTS = (0.0, -3.0, 2.0, 5.0, 1.0, 4.0, -9.0)
 
-    def make_task(self):
-        task = make_task(self.LABELS)
-        task.log_weights[:] = self.LOG_WEIGHTS
-        return task
-
     @pytest.mark.parametrize(
         ("rows", "expected"),
         [
@@ -66,25 +66,24 @@ class TestComplete:
         ],
     )
     def test_complete_swaps_in_the_likeliest_row_of_the_missing_class(self, threads, rows, expected):
-        completed = complete(self.make_task(), np.array(rows), 1, threads)
+        completed = complete(self.LABELS, self.LOG_WEIGHTS, rows, 1, threads)
         assert completed.tolist() == expected
 
     def test_complete_matches_naive_twin(self, threads):
         rng = np.random.default_rng(0)
         n_swapped = 0
         for t in range(300):
-            task = make_task(np.where(rng.permutation(30) < 3, 1, -1))
-            task.log_weights[:] = rng.permutation(30) if t % 2 else rng.integers(3, size=30)
+            labels = np.where(rng.permutation(30) < 3, 1, -1)
+            log_weights = rng.permutation(30) if t % 2 else rng.integers(3, size=30)
             rows = np.sort(rng.permutation(30)[: rng.integers(1, 8)])
-            completed = complete(task, rows, t, threads)
-            assert is_completion(rows, completed, task.labels, task.log_weights)
+            completed = complete(labels, log_weights, rows, t, threads)
+            assert is_completion(rows, completed, labels, log_weights)
             n_swapped += completed.tolist() != rows.tolist()
         assert n_swapped > 50
 
     def test_complete_settles_ties_by_lot(self, threads):
-        task = make_task(np.repeat([-1, 1], 50))
-        rows = np.arange(20)
-        patches = [complete(task, rows, t, threads) for t in range(400)]
+        labels, rows = np.repeat([-1, 1], 50), np.arange(20)
+        patches = [complete(labels, np.zeros(100), rows, t, threads) for t in range(400)]
         swapped_in = np.bincount([patch[-1] for patch in patches], minlength=100)[50:]
         assert swapped_in.max() < 25  # 8 each are expected
         assert np.count_nonzero(swapped_in) > 45
@@ -160,10 +159,54 @@ def test_update_leaves_weights_alone_if_they_do_not_adapt(threads):
 
 def test_update_changes_the_weights_that_the_next_question_shows(threads):
     task = make_task([-1, 1])
-    assert task.pose(1, threads).log_weights.tolist() == [0.0, 0.0]
+    assert compute_logs(task.pose(range(1, 2), threads)[0].weights).tolist() == [-np.log(2)] * 2
     task.update(np.array([1, 1], dtype=np.int8), np.array([0]), threads)
-    log_weights = task.pose(2, threads).log_weights
+    log_weights = compute_logs(task.pose(range(2, 3), threads)[0].weights)
     assert log_weights[0] > log_weights[1]
+
+
+def test_update_takes_more_votes_than_fit_in_16_bits(threads):
+    task = make_task([-1, 1, 1], learning_rate=1e-3)
+    task._n_learners = MAX_SHORT_SUM - 1
+    task.votes[:] = task.in_patch_counts[:] = MAX_SHORT_SUM - 1
+    task.in_patch_votes[:] = -(MAX_SHORT_SUM - 1)
+    ones, dtypes = np.ones(3, dtype=np.int8), []
+    for t in range(3):
+        task.update(ones, np.arange(3), threads)
+        n_votes = MAX_SHORT_SUM + t
+        assert task.votes.tolist() == task.in_patch_counts.tolist() == [n_votes] * 3
+        np.testing.assert_allclose(task.log_weights, log_weighting("logistic", 1e-3 * n_votes * np.array([-1, 1, 1])))
+        dtypes.append(task.votes.dtype)
+    assert dtypes == [np.int16, np.int32, np.int32]
+    assert task.in_patch_votes.tolist() == [-MAX_SHORT_SUM + 4] * 3
+
+
+@pytest.mark.parametrize("n_learners", [5, MAX_SHORT_SUM, 2 * MAX_SHORT_SUM])
+def test_count_oop_votes_counts_all_learners_that_never_saw_a_row(n_learners):
+    task, dtype = make_task([-1, 1, 1]), np.int16 if n_learners <= MAX_SHORT_SUM else np.int32
+    state = {
+        "votes": np.array([n_learners, -n_learners, 3], dtype=dtype),
+        "in_patch_votes": np.array([0, 0, -2], dtype=dtype),
+        "in_patch_counts": np.array([0, 0, n_learners - 5], dtype=dtype),
+    }
+    assert task.count_oop_votes(state, n_learners).tolist() == [[0, n_learners], [n_learners, 0], [0, 5]]
+    assert task.count_oop_learners(state, n_learners).tolist() == [n_learners, n_learners, 5]
+
+
+def test_update_with_a_tree_is_that_with_its_votes(threads):
+    rng = np.random.default_rng(0)
+    labels = rng.choice([-1, 1], 300)
+    by_votes, by_trees = (make_task(labels, learning_rate="auto") for _ in range(2))
+    columns = as_columns(make_random_codes(rng, 9, 300))
+    for _ in range(10):
+        tree = make_tree(make_random_splits(rng, 30, 9), rng.choice([-1.0, 1.0], 31), 9)
+        votes, rows = np.empty(300, dtype=np.int8), np.sort(rng.permutation(300)[:50])
+        tree.apply_votes(columns, votes, threads)
+        by_votes.update(votes, rows, threads)
+        by_trees.update(_native.AppliedTree(tree, columns), rows, threads)
+        for name, array in by_votes.state.items():
+            np.testing.assert_array_equal(by_trees.state[name], array)
+        assert (by_trees.train_score, by_trees.oop_score) == (by_votes.train_score, by_votes.oop_score)
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "mpboost/columns.hpp"
+#include "mpboost/random.hpp"
 
 namespace mpboost {
 
@@ -120,6 +121,12 @@ struct GradientRows {
 
 inline constexpr std::int64_t summed_rows = 32;  // that sum_blocks adds up at a time
 
+// The limits of a race by levels of log-weights: the first level is 0, level k ends at origin - (k - 1) / per_width.
+struct LevelLimits {
+  double origin, per_width, last_level;
+  const std::uint32_t* limits;
+};
+
 struct Kernels {
   std::string_view name;
   // Exact search of all thresholds. `search_pairs` compares all rows with all rows and needs at most
@@ -131,6 +138,10 @@ struct Kernels {
   GradientLanes (*search_gradients)(const GradientSearch&);
   // Turn uniform numbers in (0, 1) into logarithms of exponential ones: log(-log(u)).
   void (*log_exponential)(double* values, std::int64_t n);
+  // Look up the limits of some items of a race. Then tell which of 64 items, from `first` on, reach their limits with
+  // the leading bits that they draw.
+  void (*find_limits)(const double* log_weights, std::int64_t n, const LevelLimits& levels, std::uint32_t* limits);
+  std::uint64_t (*screen_items)(Lots::Keys keys, std::uint32_t first, const std::uint32_t* limits);
   // Fill the masks of the leaves with the rows of the block that begins at `row`.
   void (*sweep_block)(const Sweep&, std::int64_t row);
   // Fill the slots of the splits, from the last to the first: a row gets what it has in the slot of the child that it

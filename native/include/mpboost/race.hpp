@@ -10,14 +10,36 @@
 
 namespace mpboost {
 
-// The n of n_items that arrive first, in ascending order, when item i arrives after Exp(1) / weight(i):
-// the same law as n successive draws in proportion to the weights of the items that are left.
-// Weights are given by their logarithms, of any size; items of weight zero (log -inf or NaN) are drawn, uniformly,
-// only when no other is left. Needs n <= n_items.
-std::vector<std::int64_t> race(const double* log_weights, std::int64_t n_items, std::int64_t n, const Stream& stream,
-                               Threads& threads);
+// Where a race gets its weights from: the logarithms of weights, of any size.
+struct LogWeights {
+  std::int64_t n_items;
+  const double* logs;
+};
 
-// The logarithms of the times at which some items arrive.
+// Or votes: the weight of a row is entry label * votes of a table of logarithms, counted from its middle, plus the
+// logarithm of the row's own weight, if rows have any.
+template <class Count>
+struct VoteWeights {
+  std::int64_t n_items;
+  const std::int8_t* labels;  // +1 or -1
+  const Count* votes;
+  std::span<const double> table;
+  const double* log_sample_weights;
+};
+
+// The first items of a race, and the next ones; both in ascending order.
+struct Arrivals {
+  std::vector<std::int64_t> first, next;
+};
+
+// Several races of the same items, one for each stream. Item i arrives after Exp(1) / weight(i): the first n to arrive
+// have the law of n successive draws in proportion to the weights of the items that are left. Items of weight zero
+// (log -inf or NaN) are drawn, uniformly, only when no other is left. Needs n_first + n_next <= n_items.
+template <class Weights>
+std::vector<Arrivals> race(const Weights& weights, std::int64_t n_first, std::int64_t n_next,
+                           std::span<const Stream> streams, Threads& threads);
+
+// The logarithms of the times at which some items arrive, given those of their weights.
 std::vector<double> log_arrivals(const double* log_weights, std::span<const std::int64_t> items, const Stream& stream);
 
 }  // namespace mpboost

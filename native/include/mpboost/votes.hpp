@@ -4,25 +4,28 @@
 #include <cstdint>
 #include <span>
 
+#include "mpboost/columns.hpp"
 #include "mpboost/threads.hpp"
+#include "mpboost/tree.hpp"
 
 namespace mpboost {
 
-struct BinaryOutputs {
-  std::int64_t n_rows;
-  const std::int8_t* labels;      // +1 or -1
-  std::int32_t* votes;            // F: sum of the votes of all learners
-  std::int32_t* in_patch_votes;   // S: sum of the votes of learners that were trained on the row; G = F - S
-  std::int32_t* in_patch_counts;  // how many learners these are
+// What a learner says about the rows: an array, or a tree, which the pass that adds its votes up applies to columns.
+template <class Vote>
+struct LearnerVotes {
+  const Vote* array;  // null where there is a tree
+  TreeView tree = {};
+  const BinnedColumns* columns = nullptr;  // of the tree
 };
 
-// From outputs to p: log_weights = entry label * F of the table, counted from its middle, plus the logarithm of the
-// row's own weight. `log_weights` is null where p stays as it is, the other two where rows weigh the same.
-struct RowWeights {
-  std::span<const double> table;
-  double* log_weights;
-  const double* sample_weights;
-  const double* log_sample_weights;
+// Sums of votes and counts of learners, in 16 bits as long as there are few enough learners.
+template <class Count>
+struct BinaryOutputs {
+  std::int64_t n_rows;
+  const std::int8_t* labels;  // +1 or -1
+  Count* votes;               // F: sum of the votes of all learners
+  Count* in_patch_votes;      // S: sum of the votes of learners that were trained on the row; G = F - S
+  Count* in_patch_counts;     // how many learners these are
 };
 
 // The weight of the rows that are right, or their number where rows weigh the same.
@@ -30,9 +33,12 @@ struct Correct {
   double train, out_of_patch;
 };
 
-// Add a learner's votes to F and, for the rows of its patch, to S, and update p. Return the weight of the rows that
-// sign(F) and sign(G) get right: an F of 0 predicts tie_label, a G of 0 is wrong.
-Correct add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
-                  std::int8_t tie_label, const RowWeights& weights, Threads& threads);
+// Add a learner's votes, +1 or -1, to F and, for the rows of its (ascending) patch, to S. Return the weight of the rows
+// that sign(F) and sign(G) get right: an F of 0 predicts tie_label, a G of 0 is wrong. `sample_weights` is null where
+// rows weigh the same.
+template <class Count>
+Correct add_votes(const LearnerVotes<std::int8_t>& votes, std::span<const std::int64_t> patch,
+                  const BinaryOutputs<Count>& outputs, std::int8_t tie_label, const double* sample_weights,
+                  Threads& threads);
 
 }  // namespace mpboost

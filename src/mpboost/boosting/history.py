@@ -65,25 +65,18 @@ class History:
         return f"History({len(self.iterations)} of {self.iterations[-1]} iterations: {', '.join(columns)})"
 
 
-def take_moment(weights: NDArray[np.float64], q: NDArray[np.float64]) -> Moment:
-    """Record one iteration, given weights proportional to p, and q; the weights are overwritten.
+def take_moment(effective_observations: float, q: NDArray[np.float64]) -> Moment:
+    """Record one iteration, given the effective number of rows, and q.
 
     Examples
     --------
     >>> import numpy as np
-    >>> take_moment(np.array([3.0, 3.0, 0.0]), np.array([1.0, 0.0]))[:2]
-    (2.0, 1.0)
+    >>> take_moment(7.0, np.array([0.5, 0.5, 0.0]))[:2]
+    (7.0, 2.0)
     """
     path = q.astype(np.float32) if len(q) <= MAX_FEATURES else None
-    return Moment(_count_effective(weights), _count_effective(q.copy()), path)
-
-
-def _count_effective(weights: NDArray[np.float64]) -> float:
-    # In place: for many rows, new memory takes as long as the sums. No dot product: it may depend on threads.
-    weights /= weights.max()  # otherwise squares could underflow
-    total = weights.sum()
-    weights *= weights
-    return float(total**2 / weights.sum())
+    ratios = q / q.max()  # otherwise squares could underflow; no dot product: it may depend on threads
+    return Moment(effective_observations, float(ratios.sum() ** 2 / np.square(ratios).sum()), path)
 
 
 def make_history(moments: Mapping[int, Moment]) -> History:

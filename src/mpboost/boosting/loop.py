@@ -54,7 +54,7 @@ def iterate(
         if not run.round:
             # 1. Sample minipatches.
             iterations = range(run.iteration + 1, run.iteration + 1 + run.round_size)
-            questions = [task.pose(t, threads) for t in iterations]
+            questions = task.pose(iterations, threads)
             draws, features = p.sample(iterations, questions, threads), q.sample(iterations, threads)
             minipatches = [*map(Minipatch, iterations, draws, features, questions)]
             # 2. Train weak learners on the minipatches.

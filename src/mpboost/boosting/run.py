@@ -177,12 +177,12 @@ class BoostingRun:
         if self.iteration not in moments:
             moments[self.iteration] = self._take_moment()
         if self.best_iteration not in moments:
-            best = probabilities_from_logs(self.parts.task.compute_log_weights(self.best.task))
-            moments[self.best_iteration] = take_moment(best, self.best.feature_probabilities)
+            effective = self.parts.task.count_effective(self.best.task)
+            moments[self.best_iteration] = take_moment(effective, self.best.feature_probabilities)
         return make_history(moments)
 
     def _take_moment(self) -> Moment:
-        return take_moment(self.parts.task.compute_weights(), self.parts.feature_sampler.probabilities)
+        return take_moment(self.parts.task.count_effective(), self.parts.feature_sampler.probabilities)
 
     def stop(self, reason: StopReason, detail: str = "") -> None:
         """End the run after this iteration; only the first reason is kept."""

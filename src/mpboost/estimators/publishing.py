@@ -61,17 +61,22 @@ def describe_classifier(run: BoostingRun, problem: Problem, known: Attributes) -
     learning_rate = float(run.best.task["learning_rate"][0])
     counts = task.count_oop_votes(run.best.task, run.best_iteration)
     calibration = VoteCalibration.fit(counts, task.classes, task.score_weights)  # first: needs the most memory
-    # For two classes the decision function is one number.
-    oop_decision = learning_rate * (counts if counts.shape[1] > 2 else counts[:, 1] - counts[:, 0])
     colours = np.array(task.colours[: run.best_iteration]) if isinstance(task, ColourTask) else None
-    return describe_fit(run, problem, known) | {
+    fit, classes = describe_fit(run, problem, known), task.classes
+    difficulty = judge_votes(counts, classes)
+    # For two classes the decision function is one number. In place: many rows take much memory.
+    oop_decision = (counts if counts.shape[1] > 2 else counts[:, 1]).astype(np.float64)
+    if counts.shape[1] == 2:
+        oop_decision -= counts[:, 0]
+    oop_decision *= learning_rate
+    return fit | {
         "classes_": problem.classes,
         "oop_decision_function_": problem.spread(oop_decision, np.nan),
-        "observation_difficulty_": problem.spread(judge_votes(counts, task.classes), np.nan),
+        "observation_difficulty_": problem.spread(difficulty, np.nan),
         "_calibration": calibration,
         "_ranks": task.ranks,
         "_colours": colours,
-        "_targets": problem.spread(task.classes, 0),
+        "_targets": problem.spread(classes, 0),
         "learning_rate_": learning_rate,
     }
 

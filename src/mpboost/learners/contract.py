@@ -15,7 +15,7 @@ Question = TypeVar("Question", contravariant=True)
 #: What an ensemble stores of a learner: a tree, or an estimator with its columns.
 Model = TypeVar("Model")
 ModelIn = TypeVar("ModelIn", contravariant=True)
-#: The outputs of a learner for the training rows: an array, or a step.
+#: The outputs of a learner for the training rows: an array, a tree to apply, or a step.
 Output = TypeVar("Output")
 
 
@@ -27,8 +27,9 @@ class TrainedLearner(Generic[Model, Output]):
     ----------
     model : tree or ColumnModel
         What the ensemble stores.
-    outputs : array of shape (n_samples,), or Step
-        Votes or values for the training rows. Only valid until the next learner is finished.
+    outputs : array of shape (n_samples,), AppliedTree, or Step
+        Votes or values for the training rows, or a tree and the columns on which it votes. Only valid until the next
+        learner is finished.
     importances : float64 array
         Importances of the features of the minipatch, in their order. They sum to 1, or are all zero. If they were
         measured on unseen rows, some may be negative, and their absolute values sum to 1; those of gradient trees are

@@ -62,18 +62,18 @@ class TreeLearner(BinnedLearner[Label]):
     ):
         super().__init__(mapper, table, outputs, threads)
         self._options = options
+        self._kind = outputs
         self._growers = Pool(lambda: outputs.make_grower(options.max_depth or 0, options.min_samples_leaf))
-        self._out = outputs.make_output(table.n_rows)
 
     def train(
         self, minipatches: Sequence[Minipatch[Labels[Label]]], threads: _native.Threads
-    ) -> list[Finish[_native.Tree, NDArray[Label]]]:
+    ) -> list[Finish[_native.Tree, Any]]:  # an array or an AppliedTree, as tasks of this kind of outputs take it
         """Grow a tree on each minipatch, whose rows may have weights, and compute its importances."""
         return train_side_by_side(self._train_one, self._data, minipatches, threads)
 
     def _train_one(
         self, minipatch: Minipatch[Labels[Label]], fetched: Fetched, threads: _native.Threads
-    ) -> Finish[_native.Tree, NDArray[Label]]:
+    ) -> Finish[_native.Tree, Any]:
         columns, places = fetched
         draw = minipatch.draw
         labels: NDArray[Any] = minipatch.question.values
@@ -90,10 +90,10 @@ class TreeLearner(BinnedLearner[Label]):
 
     def _finish(
         self, tree: _native.Tree, importances: Floats, threads: _native.Threads
-    ) -> TrainedLearner[_native.Tree, NDArray[Label]]:
-        """Apply a tree to all rows."""
-        self._outputs.apply(*self._data.prepare(tree, threads), self._out, threads)
-        return TrainedLearner(tree, self._out, importances)
+    ) -> TrainedLearner[_native.Tree, Any]:
+        """Bind a tree to the columns that it votes on."""
+        outputs = self._kind.bind(*self._data.prepare(tree, threads), threads)
+        return TrainedLearner(tree, outputs, importances)
 
 
 class BinnedRows(Generic[Label]):

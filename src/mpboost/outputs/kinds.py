@@ -65,6 +65,11 @@ class LearnerOutputs(Outputs[Label], Protocol[Label]):
     def make_grower(self, max_depth: int, min_samples_leaf: int) -> Grower[Label]:
         """Make a grower of native trees."""
 
+    def bind(
+        self, tree: _native.Tree, columns: _native.BinnedColumns, threads: _native.Threads
+    ) -> "NDArray[Label] | _native.AppliedTree":
+        """Return what a task adds up: a tree that is applied in the same pass, or the outputs for all rows."""
+
     def check(self, predictions: ArrayLike, learner: str) -> NDArray[Label]:
         """Check that the predictions of a scikit-learn estimator are outputs of this kind."""
 
@@ -86,6 +91,10 @@ class Signs:
     def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.BinaryGrower:
         """Make a grower of native trees."""
         return _native.BinaryGrower(max_depth, min_samples_leaf, self._tie_label)
+
+    def bind(self, tree: _native.Tree, columns: _native.BinnedColumns, threads: _native.Threads) -> _native.AppliedTree:
+        """Return the tree with its columns: tasks add its votes while they apply it."""
+        return _native.AppliedTree(tree, columns)
 
     def make_output(self, n_rows: int) -> NDArray[np.int8]:
         """Allocate an array for the votes of a learner."""
@@ -137,6 +146,10 @@ class ClassVotes:
     def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.ClassGrower:
         """Make a grower of native trees."""
         return _native.ClassGrower(max_depth, min_samples_leaf, self.ranks)
+
+    def bind(self, tree: _native.Tree, columns: _native.BinnedColumns, threads: _native.Threads) -> _native.AppliedTree:
+        """Return the tree with its columns: tasks add its votes while they apply it."""
+        return _native.AppliedTree(tree, columns)
 
     def make_output(self, n_rows: int) -> NDArray[np.uint16]:
         """Allocate an array for the votes of a learner."""
@@ -264,6 +277,12 @@ class Values(Steps):
     def make_grower(self, max_depth: int, min_samples_leaf: int) -> _native.ValueGrower:
         """Make a grower of native trees."""
         return _native.ValueGrower(max_depth, min_samples_leaf)
+
+    def bind(self, tree: _native.Tree, columns: _native.BinnedColumns, threads: _native.Threads) -> NDArray[np.float64]:
+        """Compute the numbers of a tree."""
+        out = self.make_output(columns.n_rows)
+        self.apply(tree, columns, out, threads)
+        return out
 
     def check(self, predictions: ArrayLike, learner: str) -> NDArray[np.float64]:
         """Check that predictions are finite numbers, one for each row."""

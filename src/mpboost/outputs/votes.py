@@ -28,7 +28,7 @@ def rank_classes(
     return ranks
 
 
-def count_votes(totals: NDArray[np.int32], n_learners: int) -> NDArray[np.int32]:
+def count_votes(totals: NDArray[Any], n_learners: int) -> NDArray[Any]:
     """Count the votes for each class, given the sums of votes -1 and +1 for two classes, or the counts for many.
 
     Examples
@@ -40,6 +40,7 @@ def count_votes(totals: NDArray[np.int32], n_learners: int) -> NDArray[np.int32]
     """
     if totals.ndim == 2:
         return totals
+    totals = totals.astype(np.int32)  # twice the votes may not fit in 16 bits
     return np.column_stack([n_learners - totals, n_learners + totals]) // 2
 
 

@@ -77,5 +77,7 @@ def probabilities_from_logs(log_weights: Floats) -> Floats:
     >>> probabilities_from_logs(np.array([-1000.0, -1000.0]))
     array([0.5, 0.5])
     """
-    weights = np.exp(log_weights - log_weights.max())
-    return weights / weights.sum()
+    weights = log_weights - log_weights.max()
+    np.exp(weights, out=weights)
+    weights /= weights.sum()
+    return weights

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mpboost import _native
-from mpboost._arrays import Floats, Mask, Positions
+from mpboost._arrays import Floats, Positions
 from mpboost.sampling.draws import Draw
 from mpboost.sampling.questions import Labels
 
@@ -44,38 +44,54 @@ class ObservationSampler:
     def sample(
         self, iterations: range, questions: Sequence[Labels[np.generic]], threads: _native.Threads
     ) -> list[Draw]:
-        """Draw the rows of the minipatches of a round, each independently of the others."""
-        return [self._sample(t, question, threads) for t, question in zip(iterations, questions, strict=True)]
+        """Draw the rows of the minipatches of a round: those for the same question in one pass."""
+        draws: dict[int, Draw] = {}
+        for question in {id(question): question for question in questions}.values():
+            same = [t for t, other in zip(iterations, questions, strict=True) if other is question]
+            draws |= zip(same, self._sample(same, question, threads), strict=True)
+        return [draws[t] for t in iterations]
 
-    def _sample(self, iteration: int, question: Labels[np.generic], threads: _native.Threads) -> Draw:
+    def _sample(self, iterations: Sequence[int], question: Labels[np.generic], threads: _native.Threads) -> list[Draw]:
         """Draw rows without replacement, of at least two classes if labels are classes; compute their weights.
 
         A row of weight w counts as w copies, and the draw ends when ``n_drawn`` copies are expected to be in. So rows
         of tiny weight are not drawn just to fill a minipatch, and heavy rows are not in every minipatch. Unseen rows
         are the next ones in the race: a race has no memory, so they are a draw from all rows that are left.
         """
-        rows, unseen, log_deadline = self._race(iteration, question, threads)
+        n_unseen = min(self.n_drawn, len(question.weights) - self.n_drawn) if self._draws_unseen else 0
+        races = question.weights.race(self.n_drawn, n_unseen, self._seed, np.array(iterations), threads)
+        return [
+            self._complete(iteration, question, *race, threads)
+            for iteration, race in zip(iterations, races, strict=True)
+        ]
+
+    def _complete(
+        self,
+        iteration: int,
+        question: Labels[np.generic],
+        rows: Positions,
+        unseen: Positions,
+        threads: _native.Threads,
+    ) -> Draw:
+        """Make a draw of the first rows to arrive and the next ones."""
+        log_deadline = 0.0
+        if question.sample_weights is not None:
+            rows, unseen, log_deadline = self._count_weights(iteration, question, np.append(rows, unseen))
         if question.are_classes:
             completed = complete_classes(rows, question, self._seed, iteration, threads)
             if completed is not rows:
                 rows, unseen = completed, np.setdiff1d(unseen, completed, assume_unique=True)
         return Draw(rows, unseen, weigh_rows(question, rows, log_deadline))
 
-    def _race(self, iteration: int, question: Labels[np.generic], threads: _native.Threads) -> _Arrivals:
-        log_weights = question.log_weights
+    def _count_weights(self, iteration: int, question: Labels[np.generic], rows: Positions) -> _Arrivals:
+        """Divide the rows of a race anew, by how many copies of them are in."""
         draw = self._seed, iteration, _native.Purpose.OBSERVATIONS
-        n_raced = min(2 * self.n_drawn, len(log_weights)) if self._draws_unseen else self.n_drawn
-        rows = _native.race(log_weights, n_raced, *draw, threads)
-        if question.sample_weights is None and n_raced == self.n_drawn:
-            return _Arrivals(rows, rows[:0], 0.0)
-        log_arrivals = _native.log_arrivals(log_weights, rows, *draw)
-        n_seen, log_deadline = self.n_drawn, 0.0
-        if question.sample_weights is not None:
-            order = np.argsort(log_arrivals, kind="stable")
-            n_seen, log_deadline = self._fill(question, rows[order], log_arrivals[order])
-        n_all = min(2 * n_seen if self._draws_unseen else n_seen, len(rows))
-        is_seen, is_drawn = (_are_first(log_arrivals, n) for n in (n_seen, n_all))
-        return _Arrivals(rows[is_seen], rows[is_drawn & ~is_seen], log_deadline)
+        log_arrivals = _native.log_arrivals(question.weights.take(rows), rows, *draw)
+        order = np.lexsort((rows, log_arrivals))  # ties go to rows with lower positions
+        rows = rows[order]
+        n_seen, log_deadline = self._fill(question, rows, log_arrivals[order])
+        n_unseen = n_seen if self._draws_unseen else 0
+        return _Arrivals(np.sort(rows[:n_seen]), np.sort(rows[n_seen : n_seen + n_unseen]), log_deadline)
 
     def _fill(self, question: Labels[np.generic], by_arrival: Positions, log_arrivals: Floats) -> tuple[int, float]:
         """Count the rows that fill a minipatch, in the order of arrival; return also the deadline of the draw."""
@@ -84,7 +100,7 @@ class ObservationSampler:
             return float(_count_copies(question, by_arrival[: last + 1], log_arrivals[last + 1]).sum())
 
         last = self.n_drawn - 1
-        if self.n_drawn < len(question.log_weights):  # else all rows are drawn
+        if self.n_drawn < len(question.weights):  # else all rows are drawn
             last = bisect_left(range(last), float(self.n_drawn), key=count)
         return last + 1, float(log_arrivals[last])
 
@@ -109,7 +125,7 @@ def complete_classes(
     rows: Positions, question: Labels[np.generic], seed: int, iteration: int, threads: _native.Threads
 ) -> Positions:
     """If all rows are of one class, replace the least likely one by the likeliest row of another class."""
-    labels, log_weights = question.values, question.log_weights
+    labels = question.values
     patch = labels[rows]
     if len(rows) == 1 or patch.min() != patch.max():
         return rows
@@ -121,7 +137,7 @@ def complete_classes(
     others = np.flatnonzero(labels != patch[0])
     if not len(others):
         return rows
-    others_weights, rows_weights = log_weights[others], log_weights[rows]
+    others_weights, rows_weights = question.weights.take(others), question.weights.take(rows)
     swapped_in = pick(others[others_weights == others_weights.max()])
     swapped_out = pick(rows[rows_weights == rows_weights.min()])
     return np.sort(np.append(rows[rows != swapped_out], swapped_in))
@@ -132,13 +148,5 @@ def _count_copies(question: Labels[np.generic], rows: Positions, log_deadline: f
     assert question.sample_weights is not None
     weights = question.sample_weights[rows]
     with np.errstate(over="ignore"):  # infinity is right: such a row, and each copy of it, is sure to arrive in time
-        chances = np.maximum(np.exp(question.log_weights[rows] + log_deadline), 1e-12)
+        chances = np.maximum(np.exp(question.weights.take(rows) + log_deadline), 1e-12)
         return weights * np.expm1(-chances / weights) / np.expm1(-chances)
-
-
-def _are_first(log_arrivals: Floats, n: int) -> Mask:
-    """Make a mask of the n items that arrive first; ties go to those with lower positions."""
-    are_first: Mask = log_arrivals <= np.partition(log_arrivals, n - 1)[n - 1]
-    if np.count_nonzero(are_first) > n:
-        are_first[np.argsort(log_arrivals, kind="stable")[n:]] = False
-    return are_first

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions, Singles
+from mpboost.sampling.weights import RowWeights
 
 LabelOf = TypeVar("LabelOf", bound=np.generic, covariant=True)
 
@@ -20,9 +21,8 @@ class Labels(Generic[LabelOf]):
     ----------
     values : array of shape (n_samples,)
         The labels that learners should predict.
-    log_weights : float64 array of shape (n_samples,)
-        Logarithms of the weights that define p, up to a constant; any finite values. This may be the task's own
-        array, which the next update changes.
+    weights : RowWeights
+        The weights that define p, up to a factor. They may refer to arrays of the task, which the next update changes.
     sample_weights : float64 array of shape (n_samples,) or None
         The user's weights of rows, which are a factor of p already.
     are_classes : bool
@@ -30,7 +30,7 @@ class Labels(Generic[LabelOf]):
     """
 
     values: NDArray[LabelOf]
-    log_weights: Floats
+    weights: RowWeights
     sample_weights: Floats | None = None
     are_classes: bool = True
 

@@ -1,6 +1,7 @@
 """The interface of tasks: ask a question about all rows, then add the outputs of a learner for them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from mpboost._arrays import Floats, Positions
 from mpboost.outputs.kinds import Outputs
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import Predictions
+from mpboost.sampling.weights import RowWeights, count_effective
 from mpboost.tasks.running_score import RunningScore, is_due
 
 Question = TypeVar("Question", covariant=True)
@@ -23,7 +25,7 @@ TaskState = dict[str, NDArray[Any]]
 class Task(Protocol[Question, Output]):
     """A learning task and its state: labels, sums of outputs, weights of rows, and scores.
 
-    In each round the loop calls ``pose`` for each of its iterations, draws rows by the questions, trains a learner on
+    In each round the loop calls ``pose``, draws rows by the questions, trains a learner on
     each, and then calls ``update`` with the outputs of these learners, one after the other. Questions have arrays of
     the task, which ``update`` changes: rows are drawn and trees are grown before, leaves are fitted in between.
     """
@@ -72,14 +74,14 @@ class Task(Protocol[Question, Output]):
     def state(self) -> TaskState:
         """Views of the arrays that outputs are added to."""
 
-    def pose(self, iteration: int, threads: _native.Threads) -> Question:
-        """Return the question of an iteration, about all rows."""
+    def pose(self, iterations: range, threads: _native.Threads) -> Sequence[Question]:
+        """Return the questions of the iterations of a round, about all rows; they may all be the same one."""
 
     def update(self, outputs: Output, rows: Positions, threads: _native.Threads) -> None:
         """Add the outputs of a learner, given the rows of its minipatch; update weights and scores."""
 
-    def compute_weights(self) -> Floats:
-        """Compute the weights that define p, up to a factor, as a new array."""
+    def count_effective(self, state: TaskState | None = None) -> float:
+        """Compute the effective number of rows, 1 / sum(p²), in a given state, or now."""
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""
@@ -109,7 +111,6 @@ class StopsByScore(ABC):
     """Mixin for tasks that stop by their out-of-patch score."""
 
     labels: NDArray[Any]
-    log_weights: Floats
     score_weights: Floats | None
     train_score: float
     oop_score: float
@@ -161,10 +162,13 @@ class StopsByScore(ABC):
         """What training stops by: the out-of-patch score."""
         return self.oop_score
 
-    def compute_weights(self) -> Floats:
-        """Compute the weights that define p, up to a factor, as a new array."""
-        weights = self.log_weights - self.log_weights.max()
-        return np.exp(weights, out=weights)
+    @abstractmethod
+    def weigh(self, state: TaskState | None = None) -> RowWeights:
+        """Return the weights that define p in a given state, or now."""
+
+    def count_effective(self, state: TaskState | None = None) -> float:
+        """Compute the effective number of rows, 1 / sum(p²), in a given state, or now."""
+        return count_effective(self.weigh(state))
 
     def compute_quality(
         self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: Floats | None

@@ -13,6 +13,7 @@ from mpboost.outputs.kinds import Steps
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import Predictions
 from mpboost.sampling.questions import Slopes
+from mpboost.sampling.weights import LogWeights, count_effective
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.losses import ClassLoss, Loss, Position, SoftmaxLoss, Step
 from mpboost.tasks.reserved import ReservedRows
@@ -152,18 +153,17 @@ class GradientTask:
     @property
     def log_weights(self) -> Floats:
         """Logarithms of the sizes of gradients, summed over the models."""
-        return np.log(self.compute_weights())
-
-    def compute_weights(self) -> Floats:
-        """Compute the sizes of gradients, summed over the models."""
         sizes = sum(compute_sizes(predictor.gradients) for predictor in self.predictors)
-        return np.maximum(sizes, np.finfo(np.float64).tiny)
+        return np.log(np.maximum(sizes, np.finfo(np.float64).tiny))
 
-    def pose(self, iteration: int, threads: _native.Threads) -> Slopes:
-        """Return the derivatives of the model whose turn it is; with many classes, draw the half to separate.
+    def pose(self, iterations: range, threads: _native.Threads) -> list[Slopes]:
+        """Return the derivatives of the models whose turn it is; with many classes, draw the half to separate.
 
         The derivatives are the task's own arrays: those of a later tree of a round change with the trees before it.
         """
+        return [self._pose(t, threads) for t in iterations]
+
+    def _pose(self, iteration: int, threads: _native.Threads) -> Slopes:
         direction = None
         if self.loss.n_outputs > 1:
             direction = np.full(self.loss.n_outputs, -1.0)
@@ -189,6 +189,10 @@ class GradientTask:
     def _present_training(self, rows: Positions) -> Predictions:
         raw = np.mean([predictor.raw[rows] for predictor in self.predictors], axis=0, dtype=np.float64)
         return self.loss.present(np.asarray(self.loss.offset + self.loss.scale * raw))
+
+    def count_effective(self, state: TaskState | None = None) -> float:
+        """Compute the effective number of rows, 1 / sum(p²), in a given state, or now."""
+        return count_effective(LogWeights(self.log_weights if state is None else self.compute_log_weights(state)))
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the sizes of gradients in a given state."""

@@ -12,6 +12,7 @@ from mpboost.outputs.kinds import ClassVotes, Colours, LearnerOutputs
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.votes import count_rival_votes, pick_winners
 from mpboost.sampling.questions import Labels
+from mpboost.sampling.weights import LogWeights
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.voting import VotingTask
 from mpboost.tasks.weightings import Weighting
@@ -41,6 +42,8 @@ class ManyClassTask(VotingTask, Generic[Label]):
         F divided by the learning rate: the votes for each class. Counts have 16 bits as long as they fit.
     oop_votes : unsigned array of shape (n_samples, n_classes)
         G divided by the learning rate: the votes of learners that were not trained on the row.
+    log_weights : float64 array of shape (n_samples,)
+        log of L times the sample weight of each row, up to a constant.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class ManyClassTask(VotingTask, Generic[Label]):
             score_weights=score_weights,
             metric=metric,
         )
-        self.labels: NDArray[np.uint16] = labels
+        self.log_weights = np.zeros(len(labels)) if sample_weights is None else np.log(sample_weights)
         self.votes: NDArray[Any] = np.zeros((len(labels), n_classes), dtype=np.uint16)
         self.oop_votes: NDArray[Any] = np.zeros((len(labels), n_classes), dtype=np.uint16)
         self._rivals = np.zeros(len(labels), dtype=np.int32)
@@ -79,15 +82,24 @@ class ManyClassTask(VotingTask, Generic[Label]):
         return {"votes": self.votes, "oop_votes": self.oop_votes, "learning_rate": self.learning_rate.value}
 
     @property
+    def classes(self) -> NDArray[np.uint16]:
+        """Codes of the classes of all rows."""
+        return self.labels
+
+    @property
     @abstractmethod
     def outputs(self) -> LearnerOutputs[Label]:
         """The kind of outputs of learners."""
 
     @abstractmethod
-    def pose(self, iteration: int, threads: _native.Threads) -> Labels[Label]:
-        """Return the labels that a learner is trained on."""
+    def pose(self, iterations: range, threads: _native.Threads) -> list[Labels[Label]]:
+        """Return the labels that learners are trained on."""
 
-    def update(self, outputs: NDArray[Label], rows: Positions, threads: _native.Threads) -> None:
+    def weigh(self, state: TaskState | None = None) -> LogWeights:
+        """Return the weights that define p in a given state, or now."""
+        return LogWeights(self.log_weights if state is None else self.compute_log_weights(state))
+
+    def update(self, outputs: NDArray[Label] | _native.AppliedTree, rows: Positions, threads: _native.Threads) -> None:
         """Add the votes of a learner, given the rows of its minipatch; update weights and scores."""
         self._n_learners += 1
         if self._adaptive and not self.learning_rate.is_fixed:
@@ -118,7 +130,9 @@ class ManyClassTask(VotingTask, Generic[Label]):
         return np.asarray(pick_winners(totals, self.ranks) == labels)
 
     @abstractmethod
-    def _count(self, outputs: NDArray[Label], rows: Positions, threads: _native.Threads) -> tuple[float, float]:
+    def _count(
+        self, outputs: NDArray[Label] | _native.AppliedTree, rows: Positions, threads: _native.Threads
+    ) -> tuple[float, float]:
         """Add the votes of a learner; return the weight of right rows, in training and out of patch."""
 
     def _refresh(self, threads: _native.Threads) -> None:
@@ -148,11 +162,13 @@ class ClassVoteTask(ManyClassTask[np.uint16]):
         """Votes for classes."""
         return ClassVotes(self.ranks)
 
-    def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.uint16]:
+    def pose(self, iterations: range, threads: _native.Threads) -> list[Labels[np.uint16]]:
         """Return the labels."""
-        return Labels(self.labels, self.log_weights, self.sample_weights)
+        return [Labels(self.labels, self.weigh(), self.sample_weights)] * len(iterations)
 
-    def _count(self, outputs: NDArray[np.uint16], rows: Positions, threads: _native.Threads) -> tuple[float, float]:
+    def _count(
+        self, outputs: NDArray[np.uint16] | _native.AppliedTree, rows: Positions, threads: _native.Threads
+    ) -> tuple[float, float]:
         return _native.add_class_votes(
             outputs,
             rows,
@@ -243,8 +259,11 @@ class ColourTask(ManyClassTask[np.int8]):
         """Votes for colours."""
         return Colours(self.colours, len(self.ranks))
 
-    def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.int8]:
-        """Draw a colour for each class, and compute the weights of rows for these colours."""
+    def pose(self, iterations: range, threads: _native.Threads) -> list[Labels[np.int8]]:
+        """Draw a colour for each class in each iteration, and compute the weights of rows for these colours."""
+        return [self._pose(t, threads) for t in iterations]
+
+    def _pose(self, iteration: int, threads: _native.Threads) -> Labels[np.int8]:
         n_classes = len(self.ranks)
         draw = n_classes // 2, self._seed, iteration, _native.Purpose.COLOURS
         colours = np.full(n_classes, -1, dtype=np.int8)
@@ -257,9 +276,11 @@ class ColourTask(ManyClassTask[np.int8]):
             _native.weigh_confusions(
                 self.labels, self.votes, colours, table, self.log_weights, self._log_sample_weights, threads
             )
-        return Labels(colours[self.labels], self.log_weights, self.sample_weights)
+        return Labels(colours[self.labels], self.weigh(), self.sample_weights)
 
-    def _count(self, outputs: NDArray[np.int8], rows: Positions, threads: _native.Threads) -> tuple[float, float]:
+    def _count(
+        self, outputs: NDArray[np.int8] | _native.AppliedTree, rows: Positions, threads: _native.Threads
+    ) -> tuple[float, float]:
         self.in_patch_counts[rows] += 1
         return _native.add_colour_votes(
             outputs,
@@ -275,10 +296,9 @@ class ColourTask(ManyClassTask[np.int8]):
             threads,
         )
 
-    def compute_weights(self) -> Floats:
-        """Compute weights that do not depend on colours, unlike those of a draw."""
-        log_weights = self.compute_log_weights(self.state)
-        return np.asarray(np.exp(log_weights - log_weights.max()))
+    def count_effective(self, state: TaskState | None = None) -> float:
+        """Compute the effective number of rows by weights that do not depend on colours, unlike those of a draw."""
+        return super().count_effective(self.state if state is None else state)
 
     def _refresh(self, threads: _native.Threads) -> None:
         """Do nothing: weights are computed when the next colours are drawn."""

@@ -12,6 +12,7 @@ from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import NumberPredictions
 from mpboost.outputs.statistics import compute_median, compute_r2
 from mpboost.sampling.questions import Labels
+from mpboost.sampling.weights import LogWeights
 from mpboost.tasks.contract import StopsByScore, TaskState
 
 ResidualWeighting = Literal["linear", "square", "exponential", "threshold"]
@@ -106,9 +107,9 @@ class ValueTask(StopsByScore):
             "n_learners": self._n_learners,
         }
 
-    def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.float64]:
+    def pose(self, iterations: range, threads: _native.Threads) -> list[Labels[np.float64]]:
         """Return the numbers to predict."""
-        return Labels(self.labels, self.log_weights, self.sample_weights, are_classes=False)
+        return [Labels(self.labels, self.weigh(), self.sample_weights, are_classes=False)] * len(iterations)
 
     def update(self, outputs: Floats, rows: Positions, threads: _native.Threads) -> None:
         """Add the predictions of a learner, given the rows of its minipatch; update weights and scores."""
@@ -127,6 +128,10 @@ class ValueTask(StopsByScore):
             self._update_scores(int(self._n_learners[0]))
         if self._adaptive:
             self.log_weights[:] = self.compute_log_weights(self.state)
+
+    def weigh(self, state: TaskState | None = None) -> LogWeights:
+        """Return the weights that define p in a given state, or now."""
+        return LogWeights(self.log_weights if state is None else self.compute_log_weights(state))
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""

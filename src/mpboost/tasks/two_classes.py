@@ -10,9 +10,13 @@ from mpboost._arrays import Floats, Mask, Positions
 from mpboost.outputs.kinds import Signs
 from mpboost.outputs.metrics import Metric
 from mpboost.sampling.questions import Labels
+from mpboost.sampling.weights import BATCH_ROWS, VoteWeights, compute_logs
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.voting import VotingTask
 from mpboost.tasks.weightings import Weighting
+
+#: The largest sum of votes that fits in 16 bits.
+MAX_SHORT_SUM = np.iinfo(np.int16).max
 
 
 class BinaryTask(VotingTask):
@@ -27,11 +31,11 @@ class BinaryTask(VotingTask):
 
     Attributes
     ----------
-    votes : int32 array
-        F divided by the learning rate: the sum of all votes.
-    in_patch_votes : int32 array
+    votes : int16 or int32 array
+        F divided by the learning rate: the sum of all votes. Sums and counts have 16 bits as long as they fit.
+    in_patch_votes : int16 or int32 array
         S divided by the learning rate: the votes of learners that were trained on the row. G = F - S.
-    in_patch_counts : int32 array
+    in_patch_counts : int16 or int32 array
         The number of these learners.
     tie_label : int
         The prediction if votes sum to 0: the class of more weight, or +1.
@@ -50,7 +54,7 @@ class BinaryTask(VotingTask):
         metric: Metric | None = None,
     ):
         super().__init__(
-            (labels > 0).astype(np.uint16),
+            labels,
             2,
             weighting=weighting,
             learning_rate=learning_rate,
@@ -60,10 +64,9 @@ class BinaryTask(VotingTask):
             score_weights=score_weights,
             metric=metric,
         )
-        self.labels: NDArray[np.int8] = labels
-        self.votes = np.zeros(len(labels), dtype=np.int32)
-        self.in_patch_votes = np.zeros(len(labels), dtype=np.int32)
-        self.in_patch_counts = np.zeros(len(labels), dtype=np.int32)
+        self.votes: NDArray[Any] = np.zeros(len(labels), dtype=np.int16)
+        self.in_patch_votes: NDArray[Any] = np.zeros(len(labels), dtype=np.int16)
+        self.in_patch_counts: NDArray[Any] = np.zeros(len(labels), dtype=np.int16)
         self.tie_label = 1 if self.ranks[1] else -1
         self.outputs = Signs(self.tie_label)
 
@@ -77,15 +80,34 @@ class BinaryTask(VotingTask):
             "learning_rate": self.learning_rate.value,
         }
 
-    def pose(self, iteration: int, threads: _native.Threads) -> Labels[np.int8]:
-        """Return the labels."""
-        return Labels(self.labels, self.log_weights, self.sample_weights)
+    @property
+    def classes(self) -> NDArray[np.uint16]:
+        """Codes of the classes of all rows, as a new array: 0 and 1."""
+        return (self.labels > 0).astype(np.uint16)
 
-    def update(self, outputs: NDArray[np.int8], rows: Positions, threads: _native.Threads) -> None:
-        """Add the votes of a learner, given the rows of its minipatch; update weights and scores."""
+    def pose(self, iterations: range, threads: _native.Threads) -> list[Labels[np.int8]]:
+        """Return the labels."""
+        return [Labels(self.labels, self.weigh(), self.sample_weights)] * len(iterations)
+
+    def weigh(self, state: TaskState | None = None) -> VoteWeights:
+        """Return the weights that define p in a given state, or now."""
+        state = self.state if state is None else state
+        table = self._table.look_up(state["learning_rate"][0], self._n_learners)
+        return VoteWeights(
+            self.labels, state["votes"], table if self._adaptive else np.zeros_like(table), self._log_sample_weights
+        )
+
+    def update(
+        self, outputs: NDArray[np.int8] | _native.AppliedTree, rows: Positions, threads: _native.Threads
+    ) -> None:
+        """Add the votes of a learner, given the rows of its minipatch; update scores."""
         self._n_learners += 1
         if self._adaptive and not self.learning_rate.is_fixed:
             self.learning_rate.adapt((self.votes[rows] - self.in_patch_votes[rows]) * self.labels[rows])
+        if self._n_learners > MAX_SHORT_SUM and self.votes.dtype == np.int16:
+            self.votes, self.in_patch_votes, self.in_patch_counts = (
+                array.astype(np.int32) for array in (self.votes, self.in_patch_votes, self.in_patch_counts)
+            )
         train, out_of_patch = _native.add_votes(
             outputs,
             rows,
@@ -94,32 +116,34 @@ class BinaryTask(VotingTask):
             self.in_patch_votes,
             self.in_patch_counts,
             self.tie_label,
-            self._table.look_up(self.learning_rate.value[0], self._n_learners),
-            self.log_weights if self._adaptive else None,
             self.score_weights,
-            self._log_sample_weights,
             threads,
         )
         self._set_scores(train, out_of_patch)
 
+    @property
+    def log_weights(self) -> Floats:
+        """Logarithms of the weights that define p, up to a constant; computed on each access."""
+        return compute_logs(self.weigh())
+
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""
-        if not self._adaptive:
-            return self.log_weights.copy()
-        table = self._table.look_up(state["learning_rate"][0], self._n_learners)
-        log_weights = table[len(table) // 2 + self.labels * state["votes"]]
-        return log_weights if self._log_sample_weights is None else log_weights + self._log_sample_weights
+        return compute_logs(self.weigh(state))
 
-    def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
-        """Count the votes for each class, by the learners that never saw the row."""
-        votes, n_out_of_patch = state["votes"] - state["in_patch_votes"], n_learners - state["in_patch_counts"]
-        counts = np.column_stack([n_out_of_patch - votes, n_out_of_patch + votes])
-        counts //= 2
+    def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[Any]:
+        """Count the votes for each class, by the learners that never saw the row; in as many bits as the votes."""
+        counts = np.empty((len(state["votes"]), 2), dtype=state["votes"].dtype)
+        for start in range(0, len(counts), BATCH_ROWS):  # sums need more bits than counts
+            batch = slice(start, start + BATCH_ROWS)
+            votes = state["votes"][batch].astype(np.int32) - state["in_patch_votes"][batch]
+            n_out_of_patch = n_learners - state["in_patch_counts"][batch].astype(np.int32)
+            counts[batch, 0] = (n_out_of_patch - votes) // 2
+            counts[batch, 1] = (n_out_of_patch + votes) // 2
         return counts
 
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
         """Count, for each row, the learners that never saw it."""
-        return np.asarray(n_learners - state["in_patch_counts"], dtype=np.int32)
+        return np.subtract(n_learners, state["in_patch_counts"], dtype=np.int32)
 
     def _find_right(self, totals: NDArray[Any], labels: NDArray[Any]) -> Mask:
         return np.asarray(np.where(totals == 0, self.tie_label, np.sign(totals)) == labels)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mpboost._arrays import Floats, Mask, Positions
 from mpboost.outputs.calibration import VoteCalibration
-from mpboost.outputs.metrics import Metric
+from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.predictions import VotePredictions
 from mpboost.outputs.statistics import compute_mean
 from mpboost.outputs.votes import correct_votes, count_votes, rank_classes
@@ -26,8 +26,8 @@ class VotingTask(StopsByScore):
 
     Parameters
     ----------
-    classes : uint16 array of shape (n_samples,)
-        Codes of classes: 0, 1, 2, ...
+    labels : int8 or uint16 array of shape (n_samples,)
+        -1 and +1 for two classes, or codes of classes: 0, 1, 2, ...
     n_classes : int
         The number of classes.
     weighting : str
@@ -47,8 +47,6 @@ class VotingTask(StopsByScore):
 
     Attributes
     ----------
-    log_weights : float64 array
-        log of L times the sample weight of each row, up to a constant.
     learning_rate : LearningRate
         The weight of a vote in L.
     ranks : uint16 array of shape (n_classes,)
@@ -59,7 +57,7 @@ class VotingTask(StopsByScore):
 
     def __init__(
         self,
-        classes: NDArray[np.uint16],
+        labels: NDArray[Any],
         n_classes: int,
         *,
         weighting: Weighting,
@@ -70,17 +68,15 @@ class VotingTask(StopsByScore):
         score_weights: Floats | None,
         metric: Metric | None,
     ):
-        self.classes = classes
-        self.labels = classes
+        self.labels = labels
         self.sample_weights = sample_weights
         self.score_weights = score_weights
-        self.ranks = rank_classes(classes, n_classes, sample_weights)
-        self.log_weights = np.zeros(len(classes)) if sample_weights is None else np.log(sample_weights)
+        self.ranks = rank_classes(to_codes(labels), n_classes, sample_weights)
         self.learning_rate = LearningRate(learning_rate)
         self.oop_accuracies: list[float] = []
         self._use_metric(metric)
         self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
-        self._total_weight = len(classes) if score_weights is None else score_weights.sum()
+        self._total_weight = len(labels) if score_weights is None else score_weights.sum()
         self._adaptive = adaptive
         self._seed = seed
         self._n_learners = 0
@@ -90,10 +86,15 @@ class VotingTask(StopsByScore):
     def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[Any]:
         """Count the votes for each class, by the learners that never saw the row: (n_samples, n_classes)."""
 
+    @property
+    @abstractmethod
+    def classes(self) -> NDArray[np.uint16]:
+        """Codes of the classes of all rows: 0, 1, 2, ..."""
+
     def compute_single_accuracy(self, n_learners: int) -> float:
         """Compute the accuracy of single learners on rows that they never saw."""
         votes = self.count_oop_votes(self.state, n_learners)
-        return float(np.take_along_axis(votes, self.classes[:, None], axis=1).sum() / votes.sum())
+        return float(np.take_along_axis(votes, self.classes[:, None].astype(np.intp), axis=1).sum() / votes.sum())
 
     @abstractmethod
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
@@ -120,7 +121,7 @@ class VotingTask(StopsByScore):
         is_judged = counts.any(axis=1)
         rows, counts = rows[is_judged], counts[is_judged]
         weights = None if self.score_weights is None else self.score_weights[rows]
-        calibrate = partial(VoteCalibration.fit, counts, self.classes[rows], weights, max_counts=MAX_COUNTS)
+        calibrate = partial(VoteCalibration.fit, counts, to_codes(self.labels[rows]), weights, max_counts=MAX_COUNTS)
         self._calibrate = cache(calibrate)
         return rows, VotePredictions(counts, self.ranks, self._calibrate)
 
@@ -131,7 +132,7 @@ class VotingTask(StopsByScore):
         rows, _ = self.present_oop(state, n_learners, rows)
         part = take_rows(state, rows)
         counts, n_judges = self.count_oop_votes(part, n_learners), self.count_oop_learners(part, n_learners)
-        corrected = correct_votes(counts, self.classes[rows], n_judges, n_learners)
+        corrected = correct_votes(counts, to_codes(self.labels[rows]), n_judges, n_learners)
         return rows, VotePredictions(corrected, self.ranks, self._calibrate)
 
     def present_training(self, rows: Positions) -> VotePredictions:

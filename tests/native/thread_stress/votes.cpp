@@ -24,24 +24,23 @@ void add_correct(const Correct& correct, Digest& digest) {
   digest.add(correct.out_of_patch);
 }
 
-template <bool has_weights>
+template <class Count, bool has_weights>
 void add_signs(const Data& data, Threads& threads, Digest& digest) {
-  std::vector<std::int32_t> votes(n_rows), in_patch_votes(n_rows), in_patch_counts(n_rows);
-  std::vector<double> log_weights(n_rows);
-  const std::vector<double> table = make_table();
-  const RowWeights weights{table, log_weights.data(), has_weights ? data.weights.data() : nullptr,
-                           has_weights ? data.log_weights.data() : nullptr};
+  std::vector<Count> votes(n_rows), in_patch_votes(n_rows), in_patch_counts(n_rows);
+  const double* weights = has_weights ? data.weights.data() : nullptr;
+  const BinaryOutputs<Count> outputs{n_rows, data.signs.data(), votes.data(), in_patch_votes.data(),
+                                     in_patch_counts.data()};
   std::vector<std::int8_t> learner_votes(n_rows);
   for (std::size_t t = 0; t < n_learners; ++t) {
     for (std::size_t i = 0; i < n_rows; ++i)
       learner_votes[i] = static_cast<std::int8_t>((i + t) % 4 ? data.signs[i] : -data.signs[i]);
-    const BinaryOutputs outputs{n_rows, data.signs.data(), votes.data(), in_patch_votes.data(), in_patch_counts.data()};
-    add_correct(add_votes(learner_votes.data(), data.rows, outputs, 1, weights, threads), digest);
+    add_correct(add_votes({learner_votes.data()}, data.rows, outputs, 1, weights, threads), digest);
   }
+  for (const Tree* tree : {&data.small, &data.large})
+    add_correct(add_votes({nullptr, *tree, &data.columns}, data.rows, outputs, 1, weights, threads), digest);
   digest.add(votes);
   digest.add(in_patch_votes);
   digest.add(in_patch_counts);
-  digest.add(log_weights);
 }
 
 // The counts of votes for each class.
@@ -69,14 +68,16 @@ constexpr std::uint16_t ranks[n_classes] = {3, 1, 0, 2, 6, 5, 4};
 template <class Count, bool has_weights>
 void add_classes(const Data& data, Threads& threads, Digest& digest) {
   Counts<Count> counts;
+  const ClassJudge judge{ranks, has_weights ? data.weights.data() : nullptr};
   std::vector<std::uint16_t> learner_votes(n_rows);
   for (std::size_t t = 0; t < n_learners; ++t) {
     for (std::size_t i = 0; i < n_rows; ++i)
       learner_votes[i] = static_cast<std::uint16_t>((i + t) % 4 ? data.classes[i] : i % n_classes);
-    add_correct(add_class_votes(learner_votes.data(), data.rows, counts.outputs(data),
-                                {ranks, has_weights ? data.weights.data() : nullptr}, threads),
-                digest);
+    add_correct(add_class_votes({learner_votes.data()}, data.rows, counts.outputs(data), judge, threads), digest);
   }
+  for (const Tree* tree : {&data.small_class, &data.large_class})
+    add_correct(add_class_votes({nullptr, *tree, &data.columns}, data.rows, counts.outputs(data), judge, threads),
+                digest);
   counts.add_to(digest);
 }
 
@@ -84,7 +85,7 @@ template <class Count>
 void add_colours(const Data& data, Threads& threads, Digest& digest) {
   Counts<Count> counts;
   for (std::int64_t t = 0; t < n_learners; ++t)
-    add_correct(add_colour_votes(data.signs.data(), colours, data.rows, counts.outputs(data),
+    add_correct(add_colour_votes({data.signs.data()}, colours, data.rows, counts.outputs(data),
                                  {ranks, data.weights.data()}, threads),
                 digest);
   counts.add_to(digest);
@@ -128,8 +129,8 @@ void weigh_against_rest(const Data& data, Threads& threads, Digest& digest) {
 }
 
 constexpr Case cases[] = {
-    {"add votes", true, add_signs<false>},
-    {"add votes, weights", true, add_signs<true>},
+    {"add votes, 16 bits", true, add_signs<std::int16_t, false>},
+    {"add votes, 32 bits, weights", true, add_signs<std::int32_t, true>},
     {"add class votes, 16 bits", true, add_classes<std::uint16_t, false>},
     {"add class votes, 32 bits, weights", true, add_classes<std::int32_t, true>},
     {"add colour votes, 16 bits", true, add_colours<std::uint16_t>},
