@@ -73,29 +73,41 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 def _measure(contestant: str, set_name: str, seed: int, target: float | None) -> dict[str, Any]:
     split_set = load(set_name, seed)
-    times: list[float] = []
+    clock = None if target is None or contestant == "LightGBM" else _make_clock()
     if contestant == "LightGBM":
         model, told = make_lightgbm(split_set, seed)
     else:
         model, told = make_ours(contestant, split_set, seed), {}
-        if target is not None:
-            model.set_params(callbacks=[_make_clock(times)])
-    start = time.process_time()
-    _, seconds = time_processor(lambda: model.fit(split_set.X_train, split_set.y_train, **told))
+        if clock is not None:
+            model.set_params(callbacks=[clock])
+
+    def fit() -> None:
+        if clock is not None:
+            clock.start()
+        model.fit(split_set.X_train, split_set.y_train, **told)
+
+    _, seconds = time_processor(fit)
     score = 100.0 * float(model.score(split_set.X_test, split_set.y_test))
     rows = split_set.X_test[np.arange(N_PREDICTED) % len(split_set.X_test)]
     _, predict_seconds = time_processor(lambda: model.predict(rows))
-    reached = None if target is None else find_reached(model, split_set, [t - start for t in times], target)
+    reached = None if clock is None else find_reached(model, split_set, clock.times, target)
     return {"seconds": seconds, "score": score, "predict_seconds": predict_seconds, "reached": reached}
 
 
-def _make_clock(times: list[float]) -> Any:
-    """Make a callback that notes the time of the processor after each iteration."""
+def _make_clock() -> Any:
+    """Make a callback that notes the seconds of the processor after each iteration, since it was told to start."""
     from mpboost import Callback
 
     class Clock(Callback):
+        def __init__(self) -> None:
+            self.times: list[float] = []
+            self._start = 0.0
+
+        def start(self) -> None:
+            self._start = time.process_time()
+
         def on_iteration_end(self, run: Any) -> None:
-            times.append(time.process_time())
+            self.times.append(time.process_time() - self._start)
 
     return Clock()
 
