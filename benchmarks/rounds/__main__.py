@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,12 +18,10 @@ from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import Row, show_table
 from benchmarks.common.side_by_side import run_side_by_side
 from benchmarks.compare.verdict import find_interval
-from benchmarks.contestants import CONTESTANTS, Plan
-from benchmarks.contestants.measuring import measure as measure_fit
-from benchmarks.data.collection import COLLECTION, find_all, load_split
+from benchmarks.data.collection import COLLECTION, find_all
+from benchmarks.rounds.fits import PARAMETER, fit_both, has_rounds
 
 FAMILIES = ("MPBoost", "MPGradientBoosting")
-PARAMETER = "round_size"
 N_SEEDS, MAX_ROWS, QUICK_ROWS = 5, 20_000, 300
 #: The chance of a false alarm, for the mean and for all sets of a family together.
 ERROR = 0.05
@@ -59,23 +56,6 @@ def main(arguments: list[str] | None = None) -> int:
         show([row for row in table.rows if row["set"] in names and row["rows"] == str(n_rows)], families, folder)
 
     return run_on(lambda: find_all(names), measure)
-
-
-def has_rounds(family: str) -> bool:
-    """Tell whether the estimators of a family have the parameter."""
-    return PARAMETER in CONTESTANTS[family].make(Plan(None)).get_params()
-
-
-def fit_both(task: tuple[str, int, str], n_rows: int) -> dict[str, float]:
-    """Fit with rounds of one minipatch and with the default, each first with every other seed."""
-    name, seed, family = task
-    split_set = load_split(name, seed, n_rows)
-    sides: dict[str, dict[str, Any]] = {"one": {PARAMETER: 1} if has_rounds(family) else {}, "default": {}}
-    figures = {}
-    for side in sides if seed % 2 == 0 else reversed(sides):
-        outcome = measure_fit(family, split_set, Plan(None, seed), **sides[side])
-        figures |= {side: outcome.test_score, f"seconds_{side}": outcome.cpu_seconds}
-    return figures
 
 
 def show(rows: Sequence[Row], families: Sequence[str], folder: Path) -> None:

@@ -8,8 +8,9 @@ pytest.importorskip("rich", reason="the benchmarks print with rich")
 from benchmarks.common.results import read_rows
 from benchmarks.contestants.measuring import Outcome
 from benchmarks.rounds import __main__ as command
+from benchmarks.rounds import fits
 from benchmarks.rounds.__main__ import describe_difference, summarise
-from tests.support.benchmarks import needs
+from tests.support.benchmarks import needs, run_benchmark
 
 pytestmark = pytest.mark.slow
 
@@ -17,15 +18,16 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def fitted(monkeypatch):
     """Fits that would have been run; the default is half a point worse, and varies a little with the seed."""
-    fits = []
+    calls = []
 
     def measure_fit(family, split_set, plan, **parameters):
-        fits.append((family, split_set.name, plan.seed, parameters))
+        calls.append((family, split_set.name, plan.seed, parameters))
         return Outcome(90.0 - (0.0 if parameters else 0.5 + 0.01 * plan.seed), 1.0, cpu_seconds=2.0)
 
-    monkeypatch.setattr(command, "measure_fit", measure_fit)
-    monkeypatch.setattr(command, "has_rounds", lambda family: True)
-    return fits
+    monkeypatch.setattr(fits, "measure", measure_fit)
+    for module in (command, fits):
+        monkeypatch.setattr(module, "has_rounds", lambda family: True)
+    return calls
 
 
 @needs("colon.npz")
@@ -52,9 +54,10 @@ def test_rounds_compare_the_default_with_one_and_go_on(tmp_path, fitted, capsys)
 
 
 @needs("colon.npz")
-def test_rounds_run_with_the_library_as_it_is(tmp_path):
-    arguments = ["--quick", "--only", "colon", "--seeds", "1", "--contestants", "MPBoost", "--workers", "2"]
-    assert command.main([*arguments, "--output", str(tmp_path)]) == 0
+def test_rounds_run_in_two_processes_with_the_library_as_it_is(tmp_path):
+    arguments = ["--only", "colon", "--seeds", "1", "--contestants", "MPBoost", "--workers", "2"]
+    finished = run_benchmark("rounds", *arguments, "--output", str(tmp_path))
+    assert finished.returncode == 0, finished.stderr
     (row,) = read_rows(tmp_path / "fits.csv")
     assert 40 < float(row["one"]) <= 100
 
