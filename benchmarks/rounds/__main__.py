@@ -1,6 +1,6 @@
 """Measure accuracy with rounds of one minipatch and with the default, over all sets: ``python -m benchmarks.rounds``.
 
-Whole default fits of both families, one thread, the same splits and seeds on both sides. At most 20 000 rows of a set
+Whole default fits of both families, one thread, the same splits and seeds on both sides. At most 60 000 rows of a set
 are learned from, and at most so many tested (``--rows``). Results are added to a CSV, and a run that was interrupted
 goes on where it stood; ``--fresh`` measures anew what it is told to run.
 """
@@ -22,7 +22,7 @@ from benchmarks.data.collection import COLLECTION, find_all
 from benchmarks.rounds.fits import PARAMETER, fit_both, has_rounds
 
 FAMILIES = ("MPBoost", "MPGradientBoosting")
-N_SEEDS, MAX_ROWS, QUICK_ROWS = 5, 20_000, 300
+N_SEEDS, MAX_ROWS, QUICK_ROWS = 5, 60_000, 300
 #: The chance of a false alarm, for the mean and for all sets of a family together.
 ERROR = 0.05
 KEY, FIGURES = ("set", "seed", "contestant", "rows"), ("one", "default", "seconds_one", "seconds_default")
