@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja wheel
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-compare fingerprints sanitize sanitize-threads clang tidy clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-compare fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -127,6 +127,24 @@ bench-peers: $(VENV)/bench.stamp  ## Run the paper's tables on sets that it does
 
 bench-scaling: $(VENV)/bench.stamp  ## Measure time and memory as rows and columns grow, beside others; draw both.
 	$(BIN)/python -m benchmarks.scaling $(QUICK_FLAG)
+
+# Work that may run side by side, each worker on a core of its own.
+WORKERS ?= 1
+bench-frontier: $(VENV)/bench.stamp  ## Measure the test score that fits have reached by the time, beside LightGBM and XGBoost (WORKERS=2).
+	$(BIN)/python -m benchmarks.frontier --workers $(WORKERS) $(QUICK_FLAG)
+
+bench-threads: $(VENV)/bench.stamp  ## Measure default fits with one thread and with two, beside LightGBM.
+	$(BIN)/python -m benchmarks.threads $(QUICK_FLAG)
+
+bench-rounds: $(VENV)/package.stamp  ## Measure whether rounds of several minipatches cost accuracy (WORKERS=2).
+	$(BIN)/python -m benchmarks.rounds --workers $(WORKERS) $(QUICK_FLAG)
+
+AGAINST ?=
+bench-fits: $(VENV)/bench.stamp  ## Measure default fits beside LightGBM's and those of AGAINST=<python or revision>.
+	$(BIN)/python -m benchmarks.speed.default_fits $(if $(AGAINST),--against $(AGAINST)) $(QUICK_FLAG)
+
+bench-ten-million: $(VENV)/bench.stamp  ## Measure time and memory of 10 million rows, beside LightGBM.
+	$(BIN)/python -m benchmarks.speed.ten_million $(QUICK_FLAG)
 
 BASE ?= HEAD
 bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revision>, in turns: did anything become slower or worse?

@@ -13,7 +13,7 @@ from benchmarks.data.files import DataNotFoundError
 
 Data = TypeVar("Data")
 #: Options that leave a run whole: where its files go, how many fits run at a time, and what has a file of its own.
-_HARMLESS = ("output", "memory", "jobs", "threads", "kind")
+_HARMLESS = ("output", "memory", "jobs", "threads", "kind", "workers", "fresh", "against")
 
 
 def make_parser(description: str | None, *, has_quick: bool = True) -> argparse.ArgumentParser:

@@ -33,10 +33,10 @@ class Worker:
             self._process.kill()
             self._process.communicate()
 
-    def ask(self, workload: str, seed: int) -> dict[str, Any]:
-        """Run a workload; give its seconds and score, or its failure."""
+    def ask(self, workload: str, seed: int, **more: Any) -> dict[str, Any]:
+        """Run a workload; give its seconds and score, or its failure. A worker may want to know more of it."""
         process = self._process = self._process or self._start()
-        line = json.dumps({"workload": workload, "seed": seed})
+        line = json.dumps({"workload": workload, "seed": seed, **more})
         with suppress(BrokenPipeError):
             print(line, file=process.stdin, flush=True)
         answer = _read_line(process)

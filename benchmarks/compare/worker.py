@@ -67,7 +67,7 @@ def fit_many_classes(seed: int) -> Measured:
 def predict(seed: int) -> Measured:
     """Predict many rows by one model for all seeds."""
     model, (X, y) = _fit_once(), make_table(N_PREDICTED, 20, seed=1)
-    predicted, seconds = _time_call(lambda: model.predict(X))
+    predicted, seconds = time_processor(lambda: model.predict(X))
     return seconds, 100.0 * float(np.mean(predicted == y))
 
 
@@ -99,7 +99,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": seconds, "score": score}
 
 
-def main() -> None:
+def serve(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Say where the library is, then answer each line of the input by one of the output."""
     import mpboost
 
     output, sys.stdout = sys.stdout, sys.stderr  # whatever prints must not answer
@@ -108,7 +109,8 @@ def main() -> None:
         print(json.dumps(answer(json.loads(line))), file=output, flush=True)
 
 
-def _time_call(call: Callable[[], Any]) -> tuple[Any, float]:
+def time_processor(call: Callable[[], Any]) -> tuple[Any, float]:
+    """Call once; return the result and the seconds of the processor."""
     gc.collect()
     start = time.process_time()
     result = call()
@@ -116,7 +118,7 @@ def _time_call(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def _time_fit(model: Any, split_set: SplitSet) -> Measured:
-    _, seconds = _time_call(lambda: model.fit(split_set.X_train, split_set.y_train))
+    _, seconds = time_processor(lambda: model.fit(split_set.X_train, split_set.y_train))
     return seconds, 100.0 * float(model.score(split_set.X_test, split_set.y_test))
 
 
@@ -146,4 +148,4 @@ def _fit_once() -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    serve(answer)

@@ -4,7 +4,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.contestants.clock import StageClock
 from benchmarks.contestants.contestant import Entry, Grid, Labels, Plan, Settings, WatchedContestant
@@ -43,16 +42,16 @@ class LightGBM(_Booster):
         depth, rate = settings["depth"], settings["learning_rate"]
         return {"max_depth": depth or -1, "learning_rate": rate, **self.limit_leaves(fill_depth(depth))}
 
-    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
+    def watch(self, entry: Entry, y: Labels, clock: StageClock) -> Any:
         from lightgbm.callback import EarlyStopException
 
         def look(environment: Any) -> None:
             if clock.tick(environment.iteration + 1):
                 raise EarlyStopException(environment.iteration, [])
 
-        return model.fit(split_set.X_train, split_set.y_train, callbacks=[look])
+        return entry.model.fit(entry.X_train, y, callbacks=[look], **entry.fit_arguments)
 
-    def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
+    def predict_stage(self, model: Any, X: Any, n_trees: int) -> Labels:
         return model.predict(X, num_iteration=n_trees)
 
 
@@ -73,16 +72,16 @@ class XGBoost(_Booster):
     def count_leaves(self, model: Any) -> int:
         return sum(tree.count("leaf=") for tree in model.get_booster().get_dump())
 
-    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
+    def watch(self, entry: Entry, y: Labels, clock: StageClock) -> Any:
         from xgboost.callback import TrainingCallback
 
         class Look(TrainingCallback):
             def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
                 return clock.tick(epoch + 1)
 
-        return model.set_params(callbacks=[Look()]).fit(split_set.X_train, split_set.y_train)
+        return entry.model.set_params(callbacks=[Look()]).fit(entry.X_train, y)
 
-    def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
+    def predict_stage(self, model: Any, X: Any, n_trees: int) -> Labels:
         return model.predict(X, iteration_range=(0, n_trees))
 
 
@@ -107,14 +106,14 @@ class CatBoost(_Booster):
     def translate(self, settings: Settings) -> dict[str, Any]:
         return {"depth": settings["depth"], "learning_rate": settings["learning_rate"]}
 
-    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
+    def watch(self, entry: Entry, y: Labels, clock: StageClock) -> Any:
         class Look:
             def after_iteration(self, info: Any) -> bool:
                 return not clock.tick(info.iteration)
 
-        return model.fit(split_set.X_train, split_set.y_train, callbacks=[Look()])
+        return entry.model.fit(entry.X_train, y, callbacks=[Look()])
 
-    def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
+    def predict_stage(self, model: Any, X: Any, n_trees: int) -> Labels:
         return model.predict(X, ntree_end=n_trees)
 
 

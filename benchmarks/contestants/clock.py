@@ -1,7 +1,7 @@
 """Time taken by a fit, in all and up to each stage of an ensemble that grows."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -32,15 +32,23 @@ class StageClock:
 
     Parameters
     ----------
-    stages : tuple of int
+    stages : sequence of int
         Numbers of trees at which to look, in ascending order. The number at which a fit ends is noted, too.
     cap : float
         Seconds of the processor after which a fit is to end.
+
+    Attributes
+    ----------
+    reached : dict of int to Times
+        When there were so many trees.
+    kept : dict of int to int
+        Of so many trees, how many a model would keep if its fit ended there.
     """
 
-    def __init__(self, stages: tuple[int, ...], cap: float):
+    def __init__(self, stages: Sequence[int], cap: float):
         self.stages, self.cap = stages, cap
         self.reached: dict[int, Times] = {}
+        self.kept: dict[int, int] = {}
         self._spent = Times(0.0, 0.0)
         self._start = read_clocks()
         self._n_trees = 0
@@ -50,11 +58,12 @@ class StageClock:
         """Whether the time is up."""
         return self._read().cpu > self.cap
 
-    def tick(self, n_trees: int) -> bool:
-        """Note that there are so many trees now; return whether to end."""
+    def tick(self, n_trees: int, n_kept: int | None = None) -> bool:
+        """Note that there are so many trees now, of which a model would keep some, or all; return whether to end."""
         self._n_trees = n_trees
         if n_trees in self.stages:
             self.reached[n_trees] = self._read()
+        self.kept[n_trees] = n_trees if n_kept is None else n_kept
         return self.is_over or n_trees >= self.stages[-1]
 
     def is_beyond(self, n_trees: int) -> bool:

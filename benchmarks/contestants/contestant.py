@@ -1,9 +1,10 @@
 """What a contestant can do: make a model, take a data set, list a grid, and be watched while its model grows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -152,15 +153,27 @@ class WatchedContestant(Contestant):
     """A contestant whose fit can be watched from inside, tree by tree."""
 
     def climb(self, settings: Settings, split_set: SplitSet, seed: int, clock: StageClock) -> Iterator[Stage]:
+        model = self.make_member(settings, clock.stages[-1], seed)
         with clock.running():
-            model = self.watch(self.make_member(settings, clock.stages[-1], seed), split_set, clock)
-        for n_trees in sorted(clock.reached):
-            yield n_trees, self.predict_stage(model, split_set.X_test, n_trees)
+            model = self.watch(Entry(model, split_set.X_train, split_set.X_test), split_set.y_train, clock)
+        stages = sorted(clock.reached)
+        yield from zip(stages, self.predict_stages(model, split_set.X_test, stages), strict=True)
 
-    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
+    def watch(self, entry: Entry, y: Labels, clock: StageClock) -> Any:
         """Fit, and let the clock tick after each tree until it says to end; return what was fitted."""
         raise NotImplementedError
 
-    def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
+    def predict_stages(self, model: Any, X: Any, stages: Iterable[int]) -> Iterator[Labels]:
+        """Predict by the first trees, for these numbers of them in ascending order."""
+        return (self.predict_stage(model, X, n_trees) for n_trees in stages)
+
+    def predict_stage(self, model: Any, X: Any, n_trees: int) -> Labels:
         """Predict by the first trees."""
         raise NotImplementedError
+
+
+def pick_stages(predictions: Iterator[Labels], stages: Iterable[int]) -> Iterator[Labels]:
+    """Pick the predictions of these numbers of trees, which ascend, from those of 1, 2, 3, ... trees."""
+    wanted = set(stages)
+    numbered = enumerate(islice(predictions, max(wanted, default=0)), 1)
+    return (predicted for n_trees, predicted in numbered if n_trees in wanted)

@@ -1,11 +1,10 @@
 """The ensembles of scikit-learn."""
 
-from collections.abc import Iterator
-from itertools import islice, product
+from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -13,7 +12,17 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from benchmarks.contestants.clock import StageClock
-from benchmarks.contestants.contestant import Contestant, Entry, Grid, Labels, Plan, Settings, Stage, WatchedContestant
+from benchmarks.contestants.contestant import (
+    Contestant,
+    Entry,
+    Grid,
+    Labels,
+    Plan,
+    Settings,
+    Stage,
+    WatchedContestant,
+    pick_stages,
+)
 from benchmarks.data.split_set import SplitSet
 
 
@@ -29,8 +38,8 @@ class _ExactTrees(WatchedContestant):
             model = make_pipeline(SimpleImputer(strategy="median"), model)
         return Entry(model, split_set.X_train, split_set.X_test)
 
-    def predict_stage(self, model: Any, X: NDArray[Any], n_trees: int) -> Labels:
-        return next(islice(model.staged_predict(X), n_trees - 1, None))
+    def predict_stages(self, model: Any, X: Any, stages: Iterable[int]) -> Iterator[Labels]:
+        return pick_stages(model.staged_predict(X), stages)
 
 
 class _WatchedAdaBoost(AdaBoostClassifier):
@@ -52,10 +61,10 @@ class AdaBoost(_ExactTrees):
     def translate(self, settings: Settings) -> dict[str, Any]:
         return {"estimator": DecisionTreeClassifier(max_depth=settings["depth"])}
 
-    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
-        watched = _WatchedAdaBoost(**model.get_params(deep=False))
+    def watch(self, entry: Entry, y: Labels, clock: StageClock) -> Any:
+        watched = _WatchedAdaBoost(**entry.model.get_params(deep=False))
         watched.clock = clock
-        watched.fit(split_set.X_train, split_set.y_train)
+        watched.fit(entry.X_train, y)
         clock.tick(len(watched.estimators_))
         return watched
 
@@ -66,8 +75,8 @@ class GradientBoosting(_ExactTrees):
     classifier, regressor = "GradientBoostingClassifier", "GradientBoostingRegressor"
     plan_names = ("n_estimators", "random_state", "")
 
-    def watch(self, model: Any, split_set: SplitSet, clock: StageClock) -> Any:
-        return model.fit(split_set.X_train, split_set.y_train, monitor=lambda i, *_: clock.tick(i + 1))
+    def watch(self, entry: Entry, y: Labels, clock: StageClock) -> Any:
+        return entry.model.fit(entry.X_train, y, monitor=lambda i, *_: clock.tick(i + 1))
 
 
 class RandomForest(_ExactTrees):

@@ -1,13 +1,38 @@
 """Ours: the estimators of mpboost."""
 
+from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Any
 
-from benchmarks.contestants.contestant import Contestant, Grid, Plan, Settings
-from mpboost import PAPER
+from benchmarks.contestants.clock import StageClock
+from benchmarks.contestants.contestant import (
+    Contestant,
+    Entry,
+    Grid,
+    Labels,
+    Plan,
+    Settings,
+    Stage,
+    WatchedContestant,
+    pick_stages,
+)
+from benchmarks.data.split_set import SplitSet
+from mpboost import PAPER, Callback
+from mpboost.boosting.run import BoostingRun
 
 
-class MPBoost(Contestant):
+class _Watch(Callback):
+    """Lets a clock tick after each iteration, with the number of learners that the model would keep."""
+
+    def __init__(self, clock: StageClock):
+        self._clock = clock
+
+    def on_iteration_end(self, run: BoostingRun) -> bool:
+        """Tell the clock; stop when it says so."""
+        return self._clock.tick(run.iteration, run.best_iteration)
+
+
+class MPBoost(WatchedContestant):
     """Our defaults, which find out by themselves how many trees they need."""
 
     module, classifier, regressor = "mpboost", "MPBoostClassifier", "MPBoostRegressor"
@@ -19,6 +44,16 @@ class MPBoost(Contestant):
 
     def translate(self, settings: Settings) -> dict[str, Any]:
         return {}
+
+    def climb(self, settings: Settings, split_set: SplitSet, seed: int, clock: StageClock) -> Iterator[Stage]:
+        return Contestant.climb(self, settings, split_set, seed, clock)  # the paper's tables have whole fits of ours
+
+    def watch(self, entry: Entry, y: Labels, clock: StageClock) -> Any:
+        return entry.model.set_params(callbacks=[_Watch(clock)]).fit(entry.X_train, y)
+
+    def predict_stages(self, model: Any, X: Any, stages: Iterable[int]) -> Iterator[Labels]:
+        """Predict by the first trees; the model has dropped those after its best iteration."""
+        return pick_stages(model.staged_predict(X), stages)
 
 
 class MPGradientBoosting(MPBoost):

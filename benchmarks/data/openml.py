@@ -53,7 +53,18 @@ ELSEWHERE = {
     "higgs_kaggle": "no id of OpenML is known to be the 250000 rows for training of Kaggle's challenge of 2014 (45570 "
     f"is another set, of UCI); {_ATLAS} has them: the rows whose KaggleSet is t",
     "higgs_kaggle_22889": f"it is the first 22889 rows of Kaggle's challenge of 2014; {_ATLAS} has them",
-    "relathe": "it comes from the feature selection repository of Arizona State University",
+    **dict.fromkeys(
+        ("relathe", "colon", "glioma", "lymphoma", "prostate_ge", "warp_pie10p", "allaml"),
+        "it comes from the feature selection repository of Arizona State University",
+    ),
+    **dict.fromkeys(
+        ("arrhythmia", "vehicle", "libras", "musk", "waveform", "mfeat_factors", "cnae_9"),
+        "no id of OpenML is known to be this table of the UCI repository, row by row",
+    ),
+    **dict.fromkeys(
+        ("puma_32h", "bank_32nh", "naval", "parkinsons"),
+        "no id of OpenML is known to be this table of numbers, row by row",
+    ),
 }
 
 

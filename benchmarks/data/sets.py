@@ -91,7 +91,13 @@ SPECIAL = {
     "volkert, lower half": DataSet("volkert", take_lower_half),
     "fabert, lower half": DataSet("fabert", take_lower_half),
 }
-ALL_SETS = {**SETS, **SPECIAL}
+#: Sets of a few or very few rows, most of them wide, and more numbers; for benchmarks over all of the data folder.
+MORE_SETS = {
+    **{name: DataSet(name) for name in ("waveform", "mfeat_factors", "cnae_9", "arrhythmia", "vehicle", "libras")},
+    **{name: DataSet(name) for name in ("musk", "lymphoma", "warp_pie10p", "glioma", "prostate_ge", "allaml", "colon")},
+    **{name: DataSet(name, is_regression=True) for name in ("naval", "puma_32h", "parkinsons", "bank_32nh")},
+}
+ALL_SETS = {**SETS, **SPECIAL, **MORE_SETS}
 
 
 @dataclass(frozen=True)

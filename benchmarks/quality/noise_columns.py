@@ -21,23 +21,18 @@ from benchmarks.common.command import add_only, make_parser, parse, run_on
 from benchmarks.common.output import print_heading
 from benchmarks.common.results import ResultTable
 from benchmarks.contestants import CONTESTANTS, Plan, find_installed
-from benchmarks.data.files import DataNotFoundError, data_folder, load_arrays
+from benchmarks.data.files import load_arrays
 from benchmarks.data.sets import CATEGORICAL
 from benchmarks.data.split_set import SplitSet
+from benchmarks.data.words import NUMBERS, read_words
 
 OURS = ("MPBoost", "MPGradientBoosting")
 TASKS = ("two classes", "four classes", "regression")
 #: Rows to learn from, for the table of q and for that of harm, and rows to test on.
 N_CREDIT, N_HARM, N_TEST = 2500, 5000, 20_000
 
-#: Tables of words, and what is learned.
-TARGETS = {
-    "telco_churn": "Churn",
-    "german_credit": "class",
-    "melbourne_houses": "Price",
-    "census_income": "income_status",
-}
-SETS = ("adult", *TARGETS)
+#: Real sets with categories.
+SETS = ("adult", "telco_churn", "german_credit", "melbourne_houses", "census_income")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -185,7 +180,7 @@ def show_sets(path: Path, names: list[str], sets: tuple[str, ...], n_seeds: int)
     table = ResultTable(path, ["set", "contestant", "accuracy or R^2", "log loss"])
     for set_name in sets:
         X, y, categorical = read_set(set_name)
-        is_regression = set_name == "melbourne_houses"
+        is_regression = set_name in NUMBERS
         for name in names:
             figures = []
             for seed in range(n_seeds):
@@ -216,20 +211,7 @@ def read_set(name: str) -> tuple[NDArray[np.float64], NDArray[Any], tuple[int, .
         arrays = load_arrays("adult")
         X, y = (np.concatenate([arrays[f"{part}_train"], arrays[f"{part}_test"]]) for part in "Xy")
         return X.astype(np.float64), y, CATEGORICAL
-    path = data_folder() / "words" / f"{name}.csv.gz"
-    if not path.is_file():
-        raise DataNotFoundError(
-            f"There is no {path}: set the environment variable MPBOOST_DATA to a folder that has it."
-        )
-    frame = pd.read_csv(path)
-    y = frame.pop(TARGETS[name]).to_numpy()
-    if "Date" in frame:
-        frame["Date"] = (pd.to_datetime(frame["Date"], dayfirst=True) - pd.Timestamp(2000, 1, 1)).dt.days
-    is_text = [not pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
-    for column in frame.columns[is_text]:
-        codes = frame[column].astype("category").cat.codes
-        frame[column] = codes.where(codes >= 0)
-    return frame.to_numpy(dtype=np.float64), y, tuple(int(j) for j in np.flatnonzero(is_text))
+    return read_words(name)
 
 
 if __name__ == "__main__":

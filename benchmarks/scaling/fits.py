@@ -144,9 +144,9 @@ def find_reason_to_skip(history: Curve, size: int, cap: float) -> str:
     return f"skipped: about {expected:.0f} s expected, the cap is {cap:g} s" if expected > cap else ""
 
 
-def run_fit(fit: Fit, cap: float) -> Outcome:
-    """Fit in a new process; what ends it is told as a reason."""
-    arguments = map(str, (fit.contestant, fit.n_rows, fit.n_columns, 2 * cap))
+def run_fit(fit: Fit, cap: float, n_trees: int | None = None) -> Outcome:
+    """Fit in a new process, perhaps with just so many trees; what ends it is told as a reason."""
+    arguments = map(str, filter(None, (fit.contestant, fit.n_rows, fit.n_columns, 2 * cap, n_trees)))
     command = [sys.executable, "-m", "benchmarks.scaling.worker", *arguments]
     one = {f"{library}_NUM_THREADS": str(THREADS) for library in ("OMP", "OPENBLAS", "MKL")}
     finished = subprocess.run(command, cwd=PROJECT, env=os.environ | one, capture_output=True, text=True, check=False)

@@ -1,9 +1,13 @@
-"""One fit in a process of its own: ``python -m benchmarks.scaling.worker MPBoost 10000 20 240`` prints JSON."""
+"""One fit in a process of its own: ``python -m benchmarks.scaling.worker MPBoost 10000 20 240`` prints JSON.
+
+A fifth number is that of the trees, which all are grown then; without it ours stops by itself and others grow 100.
+"""
 
 import json
 import signal
 import sys
 import time
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -21,17 +25,23 @@ def make_split_set(n_rows: int, n_columns: int) -> SplitSet:
     return SplitSet("made up", *make_table(n_rows, n_columns), *make_table(N_TEST, n_columns, seed=1)).encode()
 
 
-def measure(name: str, n_rows: int, n_columns: int, limit: float) -> dict[str, float]:
+def enter(name: str, split_set: SplitSet, n_trees: int | None) -> Any:
+    """Make a model with its defaults, or with just so many trees."""
+    exact = {"n_estimators": n_trees, "stopping": None} if n_trees and CONTESTANTS[name].is_ours else {}
+    return CONTESTANTS[name].enter(split_set, Plan(n_trees or Plan().n_trees), **exact).model
+
+
+def measure(name: str, n_rows: int, n_columns: int, limit: float, n_trees: int | None = None) -> dict[str, float]:
     """Fit with one thread; return what it came to. After ``limit`` seconds of the fit the system ends the process.
 
     Seconds are those of the processor, which are the same when others want it, too.
     """
     with threadpool_limits(1):
         warm_up = make_split_set(N_WARM_UP, min(n_columns, 20))
-        CONTESTANTS[name].enter(warm_up, Plan()).model.fit(warm_up.X_train, warm_up.y_train)
+        enter(name, warm_up, n_trees).fit(warm_up.X_train, warm_up.y_train)
 
         split_set = make_split_set(n_rows, n_columns)
-        model = CONTESTANTS[name].enter(split_set, Plan()).model
+        model = enter(name, split_set, n_trees)
         spent: list[float] = []
 
         def fit() -> None:
@@ -47,4 +57,5 @@ def measure(name: str, n_rows: int, n_columns: int, limit: float) -> dict[str, f
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))))
+    name, n_rows, n_columns, limit, *n_trees = sys.argv[1:]
+    print(json.dumps(measure(name, int(n_rows), int(n_columns), float(limit), *map(int, n_trees))))

@@ -1,0 +1,1 @@
+"""The test score that a fit has reached by the time, ours and others'."""

@@ -1,0 +1,1 @@
+"""What rounds of several minipatches cost in accuracy."""

@@ -1,0 +1,1 @@
+"""What a second thread brings."""
