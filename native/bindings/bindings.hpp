@@ -69,6 +69,7 @@ auto to_numpy(std::vector<T>&& values) {
 
 void bind_threads(nb::module_& module);
 void bind_data(nb::module_& module);
+void bind_elementary(nb::module_& module);
 void bind_sampling(nb::module_& module);
 void bind_outputs(nb::module_& module);
 void bind_trees(nb::module_& module);

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "bindings.hpp"
 #include "mpboost/probabilities.hpp"
 #include "mpboost/race.hpp"
@@ -45,15 +43,6 @@ void bind_sampling(nb::module_& module) {
       nb::arg("momentum"), nb::arg("exploration"),
       "Move the probabilities of some items by `momentum` towards their targets, shares of the mass that they have "
       "together; refresh the log-weights of all of them for draws with a share of uniform ones.");
-
-  module.def(
-      "log_of",
-      [](Vector<const double> weights) {
-        std::vector<double> logs(weights.size());
-        std::transform(weights.data(), weights.data() + weights.size(), logs.begin(), log_of);
-        return to_numpy(std::move(logs));
-      },
-      nb::arg("weights"), "Logarithms, with the same bits on any machine; -inf below the smallest normal number.");
 
   module.def(
       "log_arrivals",

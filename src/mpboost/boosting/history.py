@@ -83,7 +83,7 @@ def _count_effective(weights: NDArray[np.float64]) -> float:
     weights /= weights.max()  # otherwise squares could underflow
     total = weights.sum()
     weights *= weights
-    return float(total**2 / weights.sum())
+    return float(total * total / weights.sum())  # a power of a scalar depends on the C library
 
 
 def make_history(moments: Mapping[int, Moment]) -> History:

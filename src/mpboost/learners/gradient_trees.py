@@ -121,7 +121,7 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         Return the credits divided by what chance alone would give, and the credits themselves.
         """
         unseen = sums - slopes.sum_leaves(self._leaves, rows, None, len(sums))
-        gradients = unseen[:, 0, 0] if slopes.direction is None else unseen[..., 0] @ slopes.direction
+        gradients = unseen[:, 0, 0] if slopes.direction is None else (unseen[..., 0] * slopes.direction).sum(axis=1)
         credits = grown.credit(np.ascontiguousarray(gradients), places)
         chance = grown.chance(np.maximum(unseen[..., 1].sum(axis=1), 0.0))
         return credits / chance if chance > 0 else np.zeros(len(places)), credits

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
 
@@ -52,5 +50,5 @@ def probabilities_from_logs(log_weights: Floats) -> Floats:
     >>> probabilities_from_logs(np.array([-1000.0, -1000.0]))
     array([0.5, 0.5])
     """
-    weights = np.exp(log_weights - log_weights.max())
+    weights = _native.exp_of(log_weights - log_weights.max())
     return weights / weights.sum()

@@ -67,7 +67,7 @@ class Slopes(NamedTuple):
         gradients = self.gradients[rows].astype(np.float64)
         if self.direction is None:
             return gradients, self.hessians[rows].astype(np.float64)
-        gradients = gradients @ self.direction
+        gradients = (gradients * self.direction).sum(axis=1)  # a matrix product depends on the processor
         if self.labels is None:
             return gradients, self.hessians[rows].sum(axis=1, dtype=np.float64)
         # The tree separates two groups of classes, a variable of -1 or +1: its variance follows from its mean.

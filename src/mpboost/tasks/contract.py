@@ -162,8 +162,7 @@ class StopsByScore(ABC):
 
     def compute_weights(self) -> Floats:
         """Compute the weights that define p, up to a factor, as a new array."""
-        weights = self.log_weights - self.log_weights.max()
-        return np.exp(weights, out=weights)
+        return _native.exp_of(self.log_weights - self.log_weights.max())
 
     def compute_quality(
         self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: Floats | None

@@ -157,7 +157,7 @@ class GradientTask:
     @property
     def log_weights(self) -> Floats:
         """Logarithms of the sizes of gradients, summed over the models."""
-        return np.log(self.compute_weights())
+        return _native.log_of(self.compute_weights())
 
     def compute_weights(self) -> Floats:
         """Compute the sizes of gradients, summed over the models."""
@@ -200,7 +200,7 @@ class GradientTask:
             then = Position(raw, predictor.weights, np.empty_like(raw), np.empty_like(raw))
             self.loss.move(then, None, threads)
             sizes += compute_sizes(then.gradients)
-        return np.log(np.maximum(sizes, np.finfo(np.float64).tiny))
+        return _native.log_of(np.maximum(sizes, np.finfo(np.float64).tiny))
 
     def spread_oop(self, state: TaskState) -> Floats:
         """Return out-of-patch raw predictions in the users' units for all rows; NaN for rows that have none."""

@@ -277,7 +277,7 @@ class ColourTask(ManyClassTask[np.int8]):
     def compute_weights(self) -> Floats:
         """Compute weights that do not depend on colours, unlike those of a draw."""
         log_weights = self.compute_log_weights(self.state)
-        return np.asarray(np.exp(log_weights - log_weights.max()))
+        return _native.exp_of(log_weights - log_weights.max())
 
     def _refresh(self, threads: _native.Threads) -> None:
         """Do nothing: weights are computed when the next colours are drawn."""
