@@ -49,8 +49,15 @@ void replace_by_expm1(double* values, std::int64_t n) {
 void replace_by_logistic(double* values, std::int64_t n) {
   replace_each(values, n, [](double x) { return logistic_of(x); });
 }
+// In two steps: chains of operations that are half as long let the processor work on more numbers at a time.
 void replace_by_softplus(double* values, std::int64_t n) {
-  replace_each(values, n, [](double x) { return softplus_of(x); });
+  constexpr std::int64_t batch = 512;
+  double exps[batch];
+  for (std::int64_t first = 0; first < n; first += batch, values += batch) {
+    const std::int64_t size = n - first < batch ? n - first : batch;
+    for (std::int64_t i = 0; i < size; ++i) exps[i] = exp_of(-__builtin_fabs(values[i]));
+    for (std::int64_t i = 0; i < size; ++i) values[i] = softplus_of(values[i], exps[i]);
+  }
 }
 void log_exponential(double* values, std::int64_t n) {
   replace_each(values, n, [](double x) { return log_positive(-log_positive(x)); });

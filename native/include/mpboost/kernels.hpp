@@ -129,7 +129,7 @@ struct Kernels {
   GroupSplit (*search_weighted_pairs)(const NodeRows&);
   GroupSplit (*search_weighted_bins)(const NodeRows&, Histogram&);
   GradientLanes (*search_gradients)(const GradientSearch&);
-  // Replace each of n numbers by the function of it that has this name in elementary.hpp.
+  // Replace each of n numbers by the function of it that has this name in elementary.hpp; softplus is log(1 + exp(x)).
   void (*log_of)(double* values, std::int64_t n);
   void (*log1p_of)(double* values, std::int64_t n);
   void (*exp_of)(double* values, std::int64_t n);
