@@ -97,6 +97,9 @@ double compute_weighted_median(const std::vector<std::uint64_t>& keys, const std
   return to_residual(begin->key);
 }
 
+// A mean to divide by; 1 if it is 0, or rounded to 0.
+double to_divisor(double mean) { return mean == 0.0 ? 1.0 : mean; }
+
 void weigh(ResidualWeighting weighting, double* multiples, std::int64_t n) {
   if (weighting == ResidualWeighting::threshold) {
     for (std::int64_t i = 0; i < n; ++i) multiples[i] = multiples[i] > 1.0 ? 1.0 : 0.0;
@@ -157,7 +160,7 @@ void weigh_residuals(const double* labels, const double* sums, std::int64_t n_ro
         sum_rows(n_rows, weights.sample_weights, threads, [&](std::int64_t first, std::int64_t n, double* residuals) {
           for (std::int64_t i = 0; i < n; ++i) residuals[i] = residual(first + i);
         });
-    scale = sum > 0.0 ? sum / weights.total_weight : 1.0;
+    scale = to_divisor(sum / weights.total_weight);
   }
   double* log_weights = weights.log_weights;
   const double sum =
@@ -166,7 +169,7 @@ void weigh_residuals(const double* labels, const double* sums, std::int64_t n_ro
         weigh(weights.weighting, numbers, n);
         std::copy(numbers, numbers + n, log_weights + first);
       });
-  const double mean = sum > 0.0 ? sum / weights.total_weight : 1.0;
+  const double mean = to_divisor(sum / weights.total_weight);
   const double floor = std::max(weights.exploration, std::numeric_limits<double>::min());
   for_chunks(n_rows, threads, [&](std::size_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)

@@ -72,6 +72,12 @@ def test_weigh_residuals_takes_the_mean_where_the_median_is_zero(threads, weight
     np.testing.assert_allclose(weigh("linear", labels, sums, 1, rows, weights, threads), expected, rtol=1e-12)
 
 
+def test_weigh_residuals_takes_residuals_whose_mean_is_rounded_to_zero(threads):
+    sums = np.where(np.arange(10) < 7, 0.0, 5e-324)
+    expected = naive.weigh_residuals("linear", 0.2, np.zeros(10), sums, 1, np.arange(10), None, None)
+    np.testing.assert_allclose(weigh("linear", np.zeros(10), sums, 1, np.arange(10), None, threads), expected)
+
+
 def test_weigh_residuals_stays_finite_where_predictions_overflow(threads):
     sums = np.array([np.inf, -np.inf, 1e300, 0.0, 0.0, 0.0, 1.0])
     log_weights = weigh("linear", np.zeros(7), sums, 1, np.arange(7), None, threads)
