@@ -87,6 +87,7 @@ class SignalPoll {
 
 void bind_threads(nb::module_& module);
 void bind_data(nb::module_& module);
+void bind_elementary(nb::module_& module);
 void bind_sampling(nb::module_& module);
 void bind_trees(nb::module_& module);
 void bind_outputs(nb::module_& module);

@@ -1,14 +1,18 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "mpboost/class_votes.hpp"
+#include "mpboost/value_outputs.hpp"
 #include "mpboost/votes.hpp"
 #include "trees.hpp"
 
@@ -229,6 +233,82 @@ void bind_class_weights(nb::module_& module) {
       "class, n_learners - 2 votes for the others.");
 }
 
+ResidualWeighting to_weighting(const std::string& name) {
+  static const std::map<std::string, ResidualWeighting> weightings{{"linear", ResidualWeighting::linear},
+                                                                   {"square", ResidualWeighting::square},
+                                                                   {"exponential", ResidualWeighting::exponential},
+                                                                   {"threshold", ResidualWeighting::threshold}};
+  const auto found = weightings.find(name);
+  check(found != weightings.end(), "no such weighting of residuals");
+  return found->second;
+}
+
+void bind_values(nb::module_& module) {
+  module.def(
+      "add_values",
+      [](Vector<const double> values, Vector<const std::int64_t> patch, Vector<const double> labels,
+         const OptionalWeights& sample_weights, Vector<double> sums, Vector<double> oop_sums,
+         Vector<std::int32_t> oop_counts, std::int64_t n_learners, double unseen, Threads& threads) {
+        const auto n_rows = static_cast<std::int64_t>(values.size());
+        check_size(labels, n_rows, one_per_row);
+        check_size(sums, n_rows, one_per_row);
+        check_size(oop_sums, n_rows, one_per_row);
+        check_size(oop_counts, n_rows, one_per_row);
+        check_patch(patch, n_rows);
+        const ValueOutputs outputs{n_rows,      labels.data(),   data_of(sample_weights, n_rows, one_per_row),
+                                   sums.data(), oop_sums.data(), oop_counts.data()};
+        nb::gil_scoped_release release;
+        const auto errors = add_values(values.data(), as_span(patch), outputs, n_learners, unseen, threads);
+        return std::pair(errors.train, errors.out_of_patch);
+      },
+      nb::arg("values"), nb::arg("patch"), nb::arg("labels"), nb::arg("sample_weights").none(),
+      nb::arg("sums").noconvert(), nb::arg("oop_sums").noconvert(), nb::arg("oop_counts").noconvert(),
+      nb::arg("n_learners"), nb::arg("unseen"), nb::arg("threads"),
+      "Add a learner's predictions to the sums and, for rows that are not in its patch, to the out-of-patch sums and "
+      "counts. Return the sums of squared errors of the means, times weights: over all n_learners, and over those that "
+      "never saw the row (or of `unseen`, if there are none).");
+
+  module.def(
+      "weigh_residuals",
+      [](const std::string& weighting, double exploration, Vector<const double> labels, Vector<const double> sums,
+         std::int64_t n_learners, Vector<const std::int64_t> median_rows,
+         const std::optional<Vector<const std::int64_t>>& median_weights, double total_weight,
+         const OptionalWeights& sample_weights, const OptionalWeights& log_sample_weights, Vector<double> log_weights,
+         Threads& threads) {
+        const auto n_rows = static_cast<std::int64_t>(labels.size());
+        check_size(sums, n_rows, one_per_row);
+        check_size(log_weights, n_rows, one_per_row);
+        check_indices(median_rows, n_rows, "no such row");
+        check(n_rows == 0 || median_rows.size() > 0, "there is no row to compute the median from");
+        const auto n_sampled = static_cast<std::int64_t>(median_rows.size());
+        const MedianRows median{as_span(median_rows),
+                                data_of(median_weights, n_sampled, "every row of the median needs a weight")};
+        const ResidualWeights weights{to_weighting(weighting),
+                                      exploration,
+                                      total_weight,
+                                      data_of(sample_weights, n_rows, one_per_row),
+                                      data_of(log_sample_weights, n_rows, one_per_row),
+                                      log_weights.data()};
+        nb::gil_scoped_release release;
+        weigh_residuals(labels.data(), sums.data(), n_rows, n_learners, median, weights, threads);
+      },
+      nb::arg("weighting"), nb::arg("exploration"), nb::arg("labels"), nb::arg("sums"), nb::arg("n_learners"),
+      nb::arg("median_rows"), nb::arg("median_weights").none(), nb::arg("total_weight"),
+      nb::arg("sample_weights").none(), nb::arg("log_sample_weights").none(), nb::arg("log_weights").noconvert(),
+      nb::arg("threads"),
+      "Set the log-weights by the residuals of the mean predictions, as multiples of the median residual of some rows: "
+      "log((1 - exploration) * weight / mean weight + exploration), plus those of the rows.");
+
+  module.def(
+      "sample_rows",
+      [](std::int64_t n_rows, std::int64_t max_rows) {
+        check(max_rows >= 1, "a sample has at least one row");
+        return to_numpy(sample_rows(n_rows, max_rows));
+      },
+      nb::arg("n_rows"), nb::arg("max_rows"),
+      "List all rows or, of more than max_rows, about so many; always the same.");
+}
+
 }  // namespace
 
 void bind_outputs(nb::module_& module) {
@@ -239,6 +319,7 @@ void bind_outputs(nb::module_& module) {
   bind_class_votes<std::int32_t>(module);
   bind_class_weights<std::uint16_t>(module);
   bind_class_weights<std::int32_t>(module);
+  bind_values(module);
 }
 
 }  // namespace mpboost::bindings

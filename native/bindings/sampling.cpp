@@ -113,15 +113,6 @@ void bind_sampling(nb::module_& module) {
       "together; refresh the log-weights of all of them for draws with a share of uniform ones.");
 
   module.def(
-      "log_of",
-      [](Vector<const double> weights) {
-        std::vector<double> logs(weights.size());
-        std::transform(weights.data(), weights.data() + weights.size(), logs.begin(), log_of);
-        return to_numpy(std::move(logs));
-      },
-      nb::arg("weights"), "Logarithms, with the same bits on any machine; -inf below the smallest normal number.");
-
-  module.def(
       "log_arrivals",
       [](Vector<const double> log_weights, Vector<const std::int64_t> items, std::uint64_t seed,
          std::uint64_t iteration, Purpose purpose) {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "mpboost/random.hpp"
+#include "mpboost/elementary.hpp"
 #include "vote_reader.hpp"
 
 namespace mpboost {
@@ -79,7 +79,7 @@ class Table {
   Table(std::span<const double> logs, bool with_powers)
       : half_(static_cast<std::int64_t>(logs.size() / 2)), logs_(logs.data() + half_) {
     if (!with_powers) return;
-    for (const double log : logs) powers_.push_back(power(log));
+    for (const double log : logs) powers_.push_back(split(log));
   }
 
   void check(std::int64_t least, std::int64_t most) const {
@@ -100,24 +100,20 @@ class Table {
   }
 
  private:
-  struct Power {
+  struct Weight {
     double fraction;
     std::int64_t exponent;
   };
 
-  // In plain arithmetic, which has the same bits everywhere.
-  static Power power(double log) {
+  static Weight split(double log) {
     if (!(std::abs(log) < 0x1p50)) return {0.0, std::numeric_limits<std::int32_t>::min()};
-    const double exponent = std::floor(log * 1.4426950408889634 + 0.5);
-    const double rest = (log - exponent * 6.93147180369123816490e-01) - exponent * 1.90821492927058770002e-10;
-    double series = 1.0;  // of exp(rest), |rest| < 0.35
-    for (int k = 15; k >= 1; --k) series = 1.0 + series * rest / k;
-    return {series, static_cast<std::int64_t>(exponent)};
+    const auto [fraction, exponent] = power_of(log);
+    return {fraction, static_cast<std::int64_t>(exponent)};
   }
 
   std::int64_t half_;
   const double* logs_;
-  std::vector<Power> powers_;
+  std::vector<Weight> powers_;
 };
 
 // Set log_weights[i] to weigh(i) plus the log-weight of the row itself.

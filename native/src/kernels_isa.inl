@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "mpboost/columns.hpp"
+#include "mpboost/elementary.hpp"
 #include "mpboost/kernels.hpp"
-#include "mpboost/random.hpp"
 
 #ifdef __AVX2__
 #include <immintrin.h>
@@ -31,8 +31,38 @@ namespace {
 
 #include "race.inl"
 
+template <class Function>
+[[gnu::always_inline]] inline void replace_each(double* values, std::int64_t n, Function function) {
+  for (std::int64_t i = 0; i < n; ++i) values[i] = function(values[i]);
+}
+
+void replace_by_log(double* values, std::int64_t n) {
+  replace_each(values, n, [](double x) { return log_of(x); });
+}
+void replace_by_log1p(double* values, std::int64_t n) {
+  replace_each(values, n, [](double x) { return log1p_of(x); });
+}
+void replace_by_exp(double* values, std::int64_t n) {
+  replace_each(values, n, [](double x) { return exp_of(x); });
+}
+void replace_by_expm1(double* values, std::int64_t n) {
+  replace_each(values, n, [](double x) { return expm1_of(x); });
+}
+void replace_by_logistic(double* values, std::int64_t n) {
+  replace_each(values, n, [](double x) { return logistic_of(x); });
+}
+// In two steps: chains of operations that are half as long let the processor work on more numbers at a time.
+void replace_by_softplus(double* values, std::int64_t n) {
+  constexpr std::int64_t batch = 512;
+  double exps[batch];
+  for (std::int64_t first = 0; first < n; first += batch, values += batch) {
+    const std::int64_t size = n - first < batch ? n - first : batch;
+    for (std::int64_t i = 0; i < size; ++i) exps[i] = exp_of(-__builtin_fabs(values[i]));
+    for (std::int64_t i = 0; i < size; ++i) values[i] = softplus_of(values[i], exps[i]);
+  }
+}
 void log_exponential(double* values, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) values[i] = log_positive(-log_positive(values[i]));
+  replace_each(values, n, [](double x) { return log_positive(-log_positive(x)); });
 }
 
 }  // namespace
@@ -48,6 +78,12 @@ const Kernels table{
     .search_weighted_pairs = search_weighted_pairs,
     .search_weighted_bins = search_weighted_bins,
     .search_gradients = search_gradients,
+    .log_of = replace_by_log,
+    .log1p_of = replace_by_log1p,
+    .exp_of = replace_by_exp,
+    .expm1_of = replace_by_expm1,
+    .logistic_of = replace_by_logistic,
+    .softplus_of = replace_by_softplus,
     .log_exponential = log_exponential,
     .find_limits = find_limits,
     .screen_items = screen_items,

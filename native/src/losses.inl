@@ -12,24 +12,6 @@ inline constexpr float least_exponent = -87.0f;  // exp of it is still a normal 
 // Keep finite: infinity times a weight of zero is not a number.
 [[gnu::always_inline]] inline float saturate(float x) { return at_least(at_most(x, largest), -largest); }
 
-// exp(x) for x in [-87, 88], to a relative error of 2e-7: 2^n exp(rest), with the series of Cephes for |rest| < 0.35.
-[[gnu::always_inline]] inline float exp_single(float x) {
-  constexpr float magic = 0x1.8p23f;  // a sum with it is rounded to a whole number, in its low bits
-  const float shifted = x * 1.44269504f + magic;
-  const float n = shifted - magic;
-  const float rest = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  float series = 1.9875691500e-4f;
-  series = series * rest + 1.3981999507e-3f;
-  series = series * rest + 8.3334519073e-3f;
-  series = series * rest + 4.1665795894e-2f;
-  series = series * rest + 1.6666665459e-1f;
-  series = series * rest + 5.0000001201e-1f;
-  series = series * (rest * rest) + rest + 1.0f;
-  const std::int32_t power = (__builtin_bit_cast(std::int32_t, shifted) - __builtin_bit_cast(std::int32_t, magic))
-                             << 23;
-  return __builtin_bit_cast(float, __builtin_bit_cast(std::int32_t, series) + power);
-}
-
 inline Double::Real read_reals(const double* from) { return load<Double::Real>(from); }
 inline Double::Real read_reals(const float* from) {
   using Reals [[gnu::vector_size(vector_bytes / 2)]] = float;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mpboost/elementary.hpp"
 #include "mpboost/kernels.hpp"
 
 namespace mpboost {
@@ -31,7 +32,7 @@ class Chances {
  public:
   explicit Chances(double width)
       : first_(static_cast<int>(-45.0 / width) - 1), last_(static_cast<int>(4.0 / width) + 1) {
-    for (int d = first_; d <= last_; ++d) chances_.push_back(-std::expm1(-std::exp(d * width)));
+    for (int d = first_; d <= last_; ++d) chances_.push_back(-expm1_of(-exp_of(d * width)));
   }
   int first() const { return first_; }
   int last() const { return last_; }

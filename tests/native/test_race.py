@@ -356,32 +356,3 @@ def test_race_takes_the_heaviest_where_weights_are_far_apart(threads, log_weight
 def test_race_draws_from_equal_weights_of_any_size(threads, log_weight):
     items = draw(np.full(1000, log_weight), 100, threads=threads)
     assert len(np.unique(items)) == 100
-
-
-class TestLogOf:
-    """The logarithm in plain arithmetic."""
-
-    def test_log_of_is_exact_to_two_ulps(self):
-        rng = np.random.default_rng(0)
-        exponents = np.repeat(np.arange(-1022.0, 1024.0), 40)
-        x = np.ldexp(rng.uniform(1.0, 2.0, size=len(exponents)), exponents.astype(int))
-        expected = np.array([math.log(value) for value in x])
-        np.testing.assert_allclose(_native.log_of(x), expected, rtol=4e-16)
-
-    def test_log_of_is_exact_around_one_and_the_fold(self):
-        steps = np.arange(-2000, 2001)
-        near = [centre + steps * np.spacing(centre) for centre in (1.0, math.sqrt(2), math.sqrt(0.5))]
-        x = np.concatenate([*near, np.linspace(0.5, 2.0, 5001)])
-        expected = np.array([math.log(value) for value in x])
-        np.testing.assert_allclose(_native.log_of(x), expected, rtol=4e-16)
-
-    def test_log_of_is_exact_at_limits(self):
-        x = np.array([np.finfo(float).tiny, np.finfo(float).max, 1.0])
-        np.testing.assert_allclose(_native.log_of(x), [math.log(value) for value in x], rtol=4e-16)
-
-    @pytest.mark.parametrize("weight", [0.0, -0.0, 5e-324, 2.2250738585072009e-308, -1.0, -np.inf, np.nan])
-    def test_log_of_no_weight_is_minus_infinity(self, weight):
-        assert _native.log_of(np.array([weight])).tolist() == [-np.inf]
-
-    def test_log_of_takes_nothing(self):
-        assert len(_native.log_of(np.empty(0))) == 0

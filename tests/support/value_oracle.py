@@ -13,15 +13,8 @@ from mpboost.learners.contract import TrainedLearner
 
 from .native.naive_sorted_grower import SquaredError, check_tree
 from .native.naive_tree import read_sets, read_splits
+from .native.naive_value_outputs import RESIDUAL_WEIGHTINGS
 from .oracle import CHECK_EVERY, Loop
-
-#: What a residual weighs, given as a multiple of the median one.
-RESIDUAL_WEIGHTINGS = {
-    "linear": lambda r: min(r, 3),
-    "square": lambda r: min(r, 3) ** 2,
-    "exponential": lambda r: 1 - np.exp(-min(r, 3)),
-    "threshold": lambda r: 1 if r > 1 else 0,
-}
 
 
 class ValueOracle(Loop):

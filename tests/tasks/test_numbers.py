@@ -8,7 +8,7 @@ from sklearn.metrics import r2_score
 
 from mpboost.outputs.statistics import compute_median, compute_r2
 from mpboost.sampling.draws import probabilities_from_logs
-from mpboost.tasks.numbers import ValueTask, weigh_residuals
+from mpboost.tasks.numbers import ValueTask
 from tests.support.value_oracle import RESIDUAL_WEIGHTINGS
 
 each_weighting = pytest.mark.parametrize("weighting", RESIDUAL_WEIGHTINGS)
@@ -21,21 +21,6 @@ def make_task(labels, **options):
 
 def update(task, outputs, rows, threads):
     task.update(np.array(outputs, dtype=np.float64), np.array(rows, dtype=np.int64), threads)
-
-
-@each_weighting
-def test_weigh_residuals_matches_its_formula(weighting):
-    residuals = np.array([0.0, 1e-9, 0.5, 1.0, 1.0 + 1e-9, 2.0, 3.0, 3.1, 1e300])
-    expected = [RESIDUAL_WEIGHTINGS[weighting](r) for r in residuals]
-    np.testing.assert_allclose(weigh_residuals(weighting, residuals), expected, rtol=1e-6)
-
-
-@each_weighting
-def test_weigh_residuals_grows_up_to_a_limit(weighting):
-    weights = weigh_residuals(weighting, np.linspace(0, 5, 101))
-    assert np.all(np.diff(weights) >= 0)
-    assert weights[0] == 0
-    assert weights[60] == weights[-1] > 0
 
 
 @each_weighting

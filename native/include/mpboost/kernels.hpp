@@ -136,6 +136,13 @@ struct Kernels {
   GroupSplit (*search_weighted_pairs)(const NodeRows&);
   GroupSplit (*search_weighted_bins)(const NodeRows&, Histogram&);
   GradientLanes (*search_gradients)(const GradientSearch&);
+  // Replace each of n numbers by the function of it that has this name in elementary.hpp; softplus is log(1 + exp(x)).
+  void (*log_of)(double* values, std::int64_t n);
+  void (*log1p_of)(double* values, std::int64_t n);
+  void (*exp_of)(double* values, std::int64_t n);
+  void (*expm1_of)(double* values, std::int64_t n);
+  void (*logistic_of)(double* values, std::int64_t n);
+  void (*softplus_of)(double* values, std::int64_t n);
   // Turn uniform numbers in (0, 1) into logarithms of exponential ones: log(-log(u)).
   void (*log_exponential)(double* values, std::int64_t n);
   // Look up the limits of some items of a race. Then tell which of 64 items, from `first` on, reach their limits with

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "mpboost/random.hpp"
+#include "mpboost/elementary.hpp"
 
 namespace mpboost {
 

@@ -76,7 +76,9 @@ def take_moment(effective_observations: float, q: NDArray[np.float64]) -> Moment
     """
     path = q.astype(np.float32) if len(q) <= MAX_FEATURES else None
     ratios = q / q.max()  # otherwise squares could underflow; no dot product: it may depend on threads
-    return Moment(effective_observations, float(ratios.sum() ** 2 / np.square(ratios).sum()), path)
+    total = ratios.sum()
+    # A power of a scalar depends on the C library.
+    return Moment(effective_observations, float(total * total / np.square(ratios).sum()), path)
 
 
 def make_history(moments: Mapping[int, Moment]) -> History:

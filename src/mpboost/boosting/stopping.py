@@ -6,6 +6,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+from mpboost import _native
+
 #: Scores that are even lower count as this one: their sums would overflow.
 LEAST_SCORE = -1e300
 
@@ -65,8 +67,8 @@ class PaperStopping:
     """
 
     def __init__(self, n_samples: int, patch_size: int, score: str = "out-of-patch score"):
-        self._growth = 1.0 + math.log(patch_size) / n_samples
-        self._patience = math.log(n_samples)
+        self._growth = 1.0 + _native.log_of(float(patch_size)) / n_samples
+        self._patience = _native.log_of(float(n_samples))
         self._top_scores = [0.0] * math.ceil(self._patience)
         self._n_stalled = 0
         self.best_iteration: int | None = 1

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost import _native
 from mpboost._arrays import Floats, Positions
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.problem import Problem
@@ -130,5 +131,5 @@ def _is_better(run: BoostingRun, rows: Positions, predictions: Predictions) -> b
         if len(codes) - np.bincount(codes).max() < MIN_OTHERS:
             return True
         usual = np.bincount(codes)[codes] / len(codes)
-        gains = np.log(np.maximum(predictions.estimate()[np.arange(len(codes)), codes], 1e-15) / usual)
+        gains = _native.log_of(np.maximum(predictions.estimate()[np.arange(len(codes)), codes], 1e-15) / usual)
     return bool(gains.mean() > 2.0 * gains.std() / np.sqrt(len(gains)))

@@ -5,8 +5,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import expit, logsumexp, softmax
 
+from mpboost import _native
 from mpboost.outputs.statistics import pick_rows
 
 #: Limits of slopes. They are positive, so that the class with the most votes is always the most probable one.
@@ -113,7 +113,8 @@ class VoteCalibration:
             return cls(np.ones(n_classes))
         if weights is not None:
             weights = weights[judged] / weights[judged].mean()
-        logs = np.log(2.0 * np.ascontiguousarray(counts.T) + 1.0)  # sums over few classes are faster in this layout
+        # Sums over few classes are faster in this layout.
+        logs = _native.log_of(2.0 * np.ascontiguousarray(counts.T) + 1.0)
         slopes = []
         winners = np.where(np.sum(counts == counts.max(axis=1, keepdims=True), axis=1) == 1, counts.argmax(axis=1), -1)
         for winner in range(n_classes):
@@ -137,10 +138,10 @@ class VoteCalibration:
         probabilities : float64 array of shape (n_samples, n_classes)
             Strictly between 0 and 1; rows sum to 1. The winner has the largest.
         """
-        logits = np.log(2.0 * counts + 1.0)
+        logits = _native.log_of(2.0 * counts + 1.0)
         logits -= logits[np.arange(len(logits)), winners, None]
         logits *= self.slopes[winners, None]
-        odds = np.exp(np.maximum(logits, -MAX_LOGIT))
+        odds = _native.exp_of(np.maximum(logits, -MAX_LOGIT))
         return odds / odds.sum(axis=1, keepdims=True)
 
 
@@ -178,8 +179,10 @@ def compute_calibrated_loss(
     if raw.ndim == 1:
         return _fit_line(raw, codes == 1, w)
     # Log odds of a class against the rest.
-    shares = softmax(raw, axis=1)
-    against = raw - logsumexp(raw, axis=1, keepdims=True) - np.log1p(-np.minimum(shares, 1.0 - 1e-15))
+    behind = raw - raw.max(axis=1, keepdims=True)
+    odds = _native.exp_of(behind)
+    total = odds.sum(axis=1, keepdims=True)
+    against = behind - _native.log_of(total) - _native.log1p_of(-np.minimum(odds / total, 1.0 - 1e-15))
     return sum(_fit_line(against[:, k], codes == k, w) for k in range(raw.shape[1]))
 
 
@@ -190,13 +193,13 @@ def _fit_line(raw: NDArray[np.float64], is_positive: NDArray[np.bool_], weights:
     signs = np.where(is_positive, 1.0, -1.0)
 
     def compute_loss(line: NDArray[np.float64]) -> float:
-        return float(np.sum(np.logaddexp(0.0, -signs * (line[0] * raw + line[1])) * weights))
+        return float(np.sum(_native.softplus_of(-signs * (line[0] * raw + line[1])) * weights))
 
     share = min(max(float(weights[is_positive].sum()), 1e-9), 1.0 - 1e-9)
-    line = np.array([1.0, np.log(share / (1.0 - share))])
+    line = np.array([1.0, _native.log_of(share / (1.0 - share))])
     loss = compute_loss(line)
     for _ in range(MAX_NEWTON_STEPS):
-        probabilities = expit(line[0] * raw + line[1])
+        probabilities = _native.logistic_of(line[0] * raw + line[1])
         errors = (probabilities - is_positive) * weights
         curves = np.maximum(probabilities * (1.0 - probabilities), 1e-12) * weights
         # Distances from the mean make the steps of slope and intercept independent.
@@ -230,18 +233,18 @@ def _fit_slope(
     typical = np.sqrt(np.average(margins**2, weights=weights))
 
     def descent(log_slope: float) -> float:
-        slope = np.exp(log_slope)
-        odds = np.exp(slope * behind)
+        slope = _native.exp_of(log_slope)
+        odds = _native.exp_of(slope * behind)
         steps = own - np.sum(odds * behind, axis=0) / np.sum(odds, axis=0)
         if weights is not None:
             steps *= weights
         # A sum of products: the result of a dot product may depend on the number of threads.
-        return float(np.sum(steps) - 0.5 * typical * np.tanh(0.5 * slope * typical))
+        return float(np.sum(steps) - typical * (_native.logistic_of(slope * typical) - 0.5))
 
-    low, high = np.log(MIN_SLOPE), np.log(MAX_SLOPE)
+    low, high = _native.log_of(MIN_SLOPE), _native.log_of(MAX_SLOPE)
     # The likelihood is concave: its derivative decreases, and changes its sign at most once.
     if descent(low) <= 0:
         return MIN_SLOPE
     if descent(high) >= 0:
         return MAX_SLOPE
-    return float(np.exp(brentq(descent, low, high, xtol=1e-6)))
+    return _native.exp_of(brentq(descent, low, high, xtol=1e-6))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost import _native
 from mpboost._arrays import Floats
 from mpboost.outputs.predictions import Predictions
 from mpboost.outputs.quick_metrics import Ranking, compute_brier_losses, rank_rows
@@ -64,7 +65,7 @@ def _compute_class_losses(name: str, predictions: Predictions, codes: NDArray[An
     if name == "neg_brier_score":
         return -compute_brier_losses(probabilities, codes)
     eps = np.finfo(np.float64).eps
-    return np.asarray(np.log(np.clip(probabilities[np.arange(len(codes)), codes], eps, 1.0 - eps)))
+    return _native.log_of(np.clip(probabilities[np.arange(len(codes)), codes], eps, 1.0 - eps))
 
 
 def _influence_errors(

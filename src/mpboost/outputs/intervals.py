@@ -96,7 +96,7 @@ def count_effective(n_rows: int, weights: Floats | None) -> float:
     if weights is None:
         return float(n_rows)
     weights = weights / weights.max()  # squares of large numbers may be infinite
-    return float(weights.sum() ** 2 / np.sum(weights**2))
+    return float(weights.sum() / np.sum(weights**2) * weights.sum())
 
 
 class _Subset:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost import _native
 from mpboost._arrays import Floats
 from mpboost.outputs.predictions import Predictions
 from mpboost.outputs.statistics import compute_mean, compute_r2
@@ -35,7 +36,7 @@ def compute_log_loss(predictions: Predictions, codes: NDArray[Any], weights: Flo
     """Compute minus the log loss."""
     probabilities = predictions.estimate()[np.arange(len(codes)), codes]
     eps = np.finfo(np.float64).eps
-    return compute_mean(np.log(np.clip(probabilities, eps, 1.0 - eps)), weights)
+    return compute_mean(_native.log_of(np.clip(probabilities, eps, 1.0 - eps)), weights)
 
 
 def compute_brier_score(predictions: Predictions, codes: NDArray[Any], weights: Floats | None) -> float:

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost import _native
+
 #: How much of the votes of other learners a row gets back that is drawn e times as often as the average row.
 FEEDBACK = 0.015
 
@@ -139,7 +141,7 @@ def correct_votes(
         others = corrected.copy()
         others[rows, labels] = -1.0
         rivals = others.argmax(axis=1)
-        moved = np.minimum(0.5 * FEEDBACK * np.log(ratios) * n_judges, others[rows, rivals])
+        moved = np.minimum(0.5 * FEEDBACK * _native.log_of(ratios) * n_judges, others[rows, rivals])
         corrected[rows, labels] += moved
         corrected[rows, rivals] -= moved
     return corrected

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-import numpy as np
-
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
 
@@ -77,7 +75,6 @@ def probabilities_from_logs(log_weights: Floats) -> Floats:
     >>> probabilities_from_logs(np.array([-1000.0, -1000.0]))
     array([0.5, 0.5])
     """
-    weights = log_weights - log_weights.max()
-    np.exp(weights, out=weights)
+    weights = _native.exp_of(log_weights - log_weights.max())
     weights /= weights.sum()
     return weights

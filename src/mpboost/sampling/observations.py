@@ -148,5 +148,5 @@ def _count_copies(question: Labels[np.generic], rows: Positions, log_deadline: f
     assert question.sample_weights is not None
     weights = question.sample_weights[rows]
     with np.errstate(over="ignore"):  # infinity is right: such a row, and each copy of it, is sure to arrive in time
-        chances = np.maximum(np.exp(question.weights.take(rows) + log_deadline), 1e-12)
-        return weights * np.expm1(-chances / weights) / np.expm1(-chances)
+        chances = np.maximum(_native.exp_of(question.weights.take(rows) + log_deadline), 1e-12)
+        return weights * _native.expm1_of(-chances / weights) / _native.expm1_of(-chances)

@@ -114,7 +114,7 @@ def count_effective(weights: RowWeights) -> float:
     largest = max(weights.take(batch).max() for batch in _list_batches(weights))
     total = squares = 0.0
     for batch in _list_batches(weights):
-        ratios = np.exp(weights.take(batch) - largest)
+        ratios = _native.exp_of(weights.take(batch) - largest)
         total += float(ratios.sum())
         squares += float(np.square(ratios, out=ratios).sum())
     return total**2 / squares

@@ -9,7 +9,7 @@ from mpboost import _native
 from mpboost._arrays import Floats, Singles
 from mpboost.outputs.metrics import to_codes
 from mpboost.outputs.predictions import NumberPredictions, Predictions
-from mpboost.outputs.statistics import compute_r2
+from mpboost.outputs.statistics import compute_mean, compute_r2
 from mpboost.tasks.losses import Loss, Position, RawPredictions, Step, ValueLoss, as_real, predict_values
 
 
@@ -84,12 +84,12 @@ class CustomLoss(Loss):
             return NumberPredictions(predict_values(self._custom, raw))
         return RawPredictions(self._custom, raw)
 
-    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Compute the user's loss or, if there is none, the default loss."""
+    def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Compute the mean of the user's loss or, if there is none, of the default loss."""
         if not hasattr(self._custom, "loss"):
             is_value = isinstance(self._like, ValueLoss)
-            return self._like.compute_losses(predict_values(self._custom, raw) if is_value else raw, labels)
+            return self._like.compute_loss(predict_values(self._custom, raw) if is_value else raw, labels, weights)
         losses = as_real(self._custom.loss(to_codes(labels), raw), f"The loss of {self._custom!r}")
         if losses.shape != (len(raw),) or not np.isfinite(losses).all():
             raise ValueError(f"The loss of {self._custom!r} must return one finite number for each of {len(raw)} rows.")
-        return losses
+        return compute_mean(losses, weights)

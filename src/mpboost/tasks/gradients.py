@@ -154,7 +154,7 @@ class GradientTask:
     def log_weights(self) -> Floats:
         """Logarithms of the sizes of gradients, summed over the models."""
         sizes = sum(compute_sizes(predictor.gradients) for predictor in self.predictors)
-        return np.log(np.maximum(sizes, np.finfo(np.float64).tiny))
+        return _native.log_of(np.maximum(sizes, np.finfo(np.float64).tiny))
 
     def pose(self, iterations: range, threads: _native.Threads) -> list[Slopes]:
         """Return the derivatives of the models whose turn it is; with many classes, draw the half to separate.
@@ -202,7 +202,7 @@ class GradientTask:
             then = Position(raw, predictor.weights, np.empty_like(raw), np.empty_like(raw))
             self.loss.move(then, None, threads)
             sizes += compute_sizes(then.gradients)
-        return np.log(np.maximum(sizes, np.finfo(np.float64).tiny))
+        return _native.log_of(np.maximum(sizes, np.finfo(np.float64).tiny))
 
     def spread_oop(self, state: TaskState) -> Floats:
         """Return out-of-patch raw predictions in the users' units for all rows; NaN for rows that have none."""

@@ -4,13 +4,13 @@ The engine computes in its own units, in single precision. Raw predictions in th
 ``scale`` times those of the engine. Trees are stored in the users' units.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax, softmax, xlogy
 
 from mpboost import _native
 from mpboost._arrays import Floats, Singles
@@ -125,8 +125,8 @@ class Loss(ABC):
         """Return predictions, given raw predictions in the users' units."""
 
     @abstractmethod
-    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Compute the loss of each row at raw predictions in the users' units."""
+    def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Compute the mean loss of rows at raw predictions in the users' units."""
 
 
 class RawPredictions:
@@ -167,6 +167,10 @@ class ClassLoss(Loss):
         """Return predictions by log odds."""
         return RawPredictions("log_loss", raw)
 
+    def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Compute the mean log loss."""
+        return _native.sum_log_losses(raw, labels, weights) / _total(weights, labels)
+
 
 class BinaryLogLoss(ClassLoss):
     """Log loss of two classes, coded -1 and +1."""
@@ -174,7 +178,7 @@ class BinaryLogLoss(ClassLoss):
     def __init__(self, labels: NDArray[np.int8], weights: Floats | None):
         super().__init__(labels)
         negative, positive = np.bincount(labels > 0, weights, minlength=2)
-        self.start = np.array([np.log(positive / negative)], dtype=np.float32)
+        self.start = np.array([_native.log_of(positive / negative)], dtype=np.float32)
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
         """Take a step; return the sum of the weights of right rows."""
@@ -184,10 +188,6 @@ class BinaryLogLoss(ClassLoss):
         """Compute the accuracy."""
         return compute_mean((raw >= 0) == (labels > 0), weights)
 
-    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Compute the log loss of each row."""
-        return np.logaddexp(0.0, -labels * raw)
-
 
 class SoftmaxLoss(ClassLoss):
     """Log loss of many classes, coded 0, 1, 2, ..."""
@@ -195,7 +195,7 @@ class SoftmaxLoss(ClassLoss):
     def __init__(self, labels: NDArray[np.uint16], weights: Floats | None, n_classes: int):
         super().__init__(labels)
         shares = np.bincount(labels, weights, minlength=n_classes) / _total(weights, labels)
-        logs = np.log(shares)
+        logs = _native.log_of(shares)
         self.start = (logs - logs.mean()).astype(np.float32)
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
@@ -209,10 +209,6 @@ class SoftmaxLoss(ClassLoss):
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Compute the accuracy."""
         return compute_mean(raw.argmax(axis=1) == labels, weights)
-
-    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Compute the log loss of each row."""
-        return np.asarray(-log_softmax(raw, axis=1)[np.arange(len(raw)), labels])
 
 
 class ValueLoss(Loss):
@@ -237,18 +233,18 @@ class ValueLoss(Loss):
         self._parameter = alpha
         self.is_log = name in ("poisson", "gamma")
         if self.is_log:
-            self.offset = float(_round(np.log(np.average(values, weights=weights))))
-            mean = float(np.exp(self.offset))
+            self.offset = float(_round(_native.log_of(np.average(values, weights=weights))))
+            mean = _native.exp_of(self.offset)
             self.unit = mean if name == "poisson" else 1.0
             super().__init__(_to_singles(values, mean))
         else:
             self.offset = self._compute_centre(values, weights)
             spread = self._compute_spread(np.abs(values - self.offset), weights) if np.ptp(values) else 0.0
             # Dividing by a power of two loses no bits. The last bits of sums depend on the scale of weights: round.
-            self.scale = max(2.0 ** np.rint(np.log2(spread)), np.finfo(np.float64).tiny) if spread else 1.0
+            self.scale = max(_round_to_power(spread), np.finfo(np.float64).tiny) if spread else 1.0
             if name == "squared_error":
                 self.offset = float(_round(self.offset / self.scale) * self.scale) if spread else float(values[0])
-            self.unit = self.scale**2 if name in ("squared_error", "huber") else self.scale
+            self.unit = self.scale * self.scale if name in ("squared_error", "huber") else self.scale
             super().__init__(_to_singles(values - self.offset, self.scale))
             if name == "huber":
                 self._parameter = float(compute_quantile(np.abs(self.labels), weights, alpha)) or 1.0
@@ -287,9 +283,9 @@ class ValueLoss(Loss):
         gradients, hessians = sums[..., 0], sums[..., 1]
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.name == "poisson":  # hessians sum predictions, gradients sum predictions minus labels
-                values = np.log((hessians - gradients + l2) / (hessians + l2))
+                values = _native.log_of((hessians - gradients + l2) / (hessians + l2))
             elif self.name == "gamma":
-                values = np.log((hessians + l2) / (gradients + hessians + l2))
+                values = _native.log_of((hessians + l2) / (gradients + hessians + l2))
             else:
                 return super().fit_leaves(sums, l2)
         return np.clip(np.nan_to_num(values), -10.0, 10.0)
@@ -307,17 +303,17 @@ class ValueLoss(Loss):
         """Convert raw predictions to predictions."""
         return predict_values(self.name, raw)
 
-    def compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        """Compute the loss of each row, up to a constant per row, in the engine's units."""
+    def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Compute the mean loss, up to a constant per row, in the engine's units."""
         with np.errstate(over="ignore"):
-            return np.clip(self._compute_losses(raw, labels), -MAX_LOSS, MAX_LOSS)
+            return compute_mean(np.clip(self._compute_losses(raw, labels), -MAX_LOSS, MAX_LOSS), weights)
 
     def _compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
         if self.is_log:
             predictions = self.predict(raw)
             if self.name == "poisson":
-                return np.asarray((predictions - xlogy(labels, predictions)) / self.unit)
-            return np.asarray(np.log(predictions) + labels / predictions)
+                return (predictions - labels * _native.log_of(predictions)) / self.unit
+            return _native.log_of(predictions) + labels / predictions
         residuals = (raw - labels) / self.scale
         if self.name == "squared_error":
             return 0.5 * residuals**2
@@ -359,7 +355,7 @@ def predict_values(loss: Any, raw: Floats) -> Floats:
     (array([0.5]), array([1.]))
     """
     if loss in ("poisson", "gamma"):
-        return np.asarray(np.exp(np.clip(raw, -700.0, 700.0)))
+        return _native.exp_of(np.clip(raw, -700.0, 700.0))
     return _invert_link(loss, raw, [raw.shape]) if hasattr(loss, "inverse_link") else raw
 
 
@@ -396,7 +392,7 @@ def predict_shares(loss: Any, raw: Floats) -> Floats:
         if not ((shares >= -1e-9) & (shares <= 1.0 + 1e-9)).all():
             raise ValueError(f"The inverse_link of {loss!r} must return probabilities, between 0 and 1.")
     else:
-        shares = expit(raw) if raw.ndim == 1 else softmax(raw, axis=1)
+        shares = _native.logistic_of(raw) if raw.ndim == 1 else _native.softmax_of(raw)
     return np.stack([1.0 - shares, shares], axis=1) if shares.ndim == 1 else shares
 
 
@@ -424,6 +420,12 @@ def _to_singles(values: Floats, unit: float) -> Singles:
     """Convert to multiples of a unit in single precision; clip outliers that, or whose squares, would overflow."""
     with np.errstate(over="ignore"):
         return np.clip(values / unit, -1e15, 1e15).astype(np.float32)
+
+
+def _round_to_power(number: float) -> float:
+    """Round a positive number to a power of two."""
+    mantissa, exponent = math.frexp(number)  # from 1/2 to 1, whose middle is the root of 1/2
+    return math.ldexp(1.0, min(exponent, 1023) - (mantissa < math.sqrt(0.5)))
 
 
 def _round(value: Any) -> Any:

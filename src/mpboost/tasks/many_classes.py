@@ -70,7 +70,7 @@ class ManyClassTask(VotingTask, Generic[Label]):
             score_weights=score_weights,
             metric=metric,
         )
-        self.log_weights = np.zeros(len(labels)) if sample_weights is None else np.log(sample_weights)
+        self.log_weights = np.zeros(len(labels)) if sample_weights is None else _native.log_of(sample_weights)
         self.votes: NDArray[Any] = np.zeros((len(labels), n_classes), dtype=np.uint16)
         self.oop_votes: NDArray[Any] = np.zeros((len(labels), n_classes), dtype=np.uint16)
         self._rivals = np.zeros(len(labels), dtype=np.int32)

@@ -10,37 +10,15 @@ from mpboost._arrays import Floats, Positions
 from mpboost.outputs.kinds import Values
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import NumberPredictions
-from mpboost.outputs.statistics import compute_median, compute_r2
+from mpboost.outputs.statistics import compute_r2
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
 from mpboost.tasks.contract import StopsByScore, TaskState
 
 ResidualWeighting = Literal["linear", "square", "exponential", "threshold"]
 
-#: Residuals are cut at so many times their median: one outlier must not dominate p.
-MAX_RESIDUAL = 3.0
-
-
-def weigh_residuals(weighting: ResidualWeighting, residuals: Floats) -> Floats:
-    """Compute weights of rows from the sizes of residuals, given as multiples of their median.
-
-    "linear", "square" and "exponential" are the losses of AdaBoost.R2: weights grow with the residual up to a limit.
-    "threshold" is as in AdaBoost.RT: the weight is 1 if the residual is above the median, else 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> weigh_residuals("linear", np.array([0.0, 1.0, 2.0, 100.0]))
-    array([0., 1., 2., 3.])
-    >>> weigh_residuals("threshold", np.array([0.0, 1.0, 2.0, 100.0]))
-    array([0., 0., 1., 1.])
-    """
-    if weighting == "threshold":
-        return (residuals > 1.0).astype(np.float64)
-    residuals = np.minimum(residuals, MAX_RESIDUAL)
-    if weighting == "linear":
-        return residuals
-    return residuals**2 if weighting == "square" else -np.expm1(-residuals)
+#: The most rows that the median residual is computed from: of more, a sample that is always the same.
+MAX_MEDIAN_ROWS = 100_000
 
 
 class ValueTask(StopsByScore):
@@ -51,7 +29,9 @@ class ValueTask(StopsByScore):
     labels : float64 array of shape (n_samples,)
         The numbers.
     weighting : str
-        How weights are computed from residuals.
+        How weights are computed from residuals, as multiples of their median. "linear", "square" and "exponential" are
+        the losses of AdaBoost.R2: weights grow with the residual up to a limit, so that one outlier cannot dominate p.
+        "threshold" is as in AdaBoost.RT: the weight is 1 if the residual is above the median, else 0.
     exploration : float
         Share of the uniform distribution in p.
     adaptive : bool
@@ -88,10 +68,14 @@ class ValueTask(StopsByScore):
         self.sums = np.zeros(n_samples)
         self.oop_sums = np.zeros(n_samples)
         self.oop_counts = np.zeros(n_samples, dtype=np.int32)
-        self.log_weights = np.zeros(n_samples) if sample_weights is None else np.log(sample_weights)
+        self.log_weights = np.zeros(n_samples) if sample_weights is None else _native.log_of(sample_weights)
         self._use_metric(metric)
-        self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
+        self._log_sample_weights = None if sample_weights is None else _native.log_of(sample_weights)
         self._mean = float(np.average(labels, weights=sample_weights))
+        self._spread = _compute_spread(labels, self._mean, sample_weights)
+        self._total_weight = float(n_samples if sample_weights is None else sample_weights.sum())
+        self._median_rows = _native.sample_rows(n_samples, MAX_MEDIAN_ROWS)
+        self._median_weights = None if sample_weights is None else _to_whole(sample_weights[self._median_rows])
         self._weighting: ResidualWeighting = weighting
         self._exploration = exploration
         self._adaptive = adaptive
@@ -114,20 +98,29 @@ class ValueTask(StopsByScore):
     def update(self, outputs: Floats, rows: Positions, threads: _native.Threads) -> None:
         """Add the predictions of a learner, given the rows of its minipatch; update weights and scores."""
         self._n_learners += 1
-        self.sums += outputs
-        outputs = outputs.copy()
-        outputs[rows] = 0.0  # adding and subtracting again would leave rounding errors
-        self.oop_sums += outputs
-        self.oop_counts += 1
-        self.oop_counts[rows] -= 1
-        if self._running is None:
-            self.train_score = self.score(self.sums, int(self._n_learners[0]), self.labels, self.score_weights)
-            oop = self.predict_oop(self.state, unseen=self._mean)  # rows without a learner: the mean of the labels
-            self.oop_score = compute_r2(oop, self.labels, self.score_weights)
+        n_learners = int(self._n_learners[0])
+        errors = _native.add_values(
+            outputs,
+            rows,
+            self.labels,
+            self.sample_weights,
+            self.sums,
+            self.oop_sums,
+            self.oop_counts,
+            n_learners,
+            self._mean,  # predicts rows that all learners saw
+            threads,
+        )
+        if self._running is not None:
+            self._update_scores(n_learners)
+        elif self._spread > 0:
+            means = (error / self._total_weight for error in errors)
+            self.train_score, self.oop_score = (1.0 - mean / self._spread for mean in means)
         else:
-            self._update_scores(int(self._n_learners[0]))
+            self.train_score = self.score(self.sums, n_learners, self.labels, self.score_weights)
+            self.oop_score = compute_r2(self.predict_oop(self.state, self._mean), self.labels, self.score_weights)
         if self._adaptive:
-            self.log_weights[:] = self.compute_log_weights(self.state)
+            self._write_log_weights(self.state, self.log_weights, threads)
 
     def weigh(self, state: TaskState | None = None) -> LogWeights:
         """Return the weights that define p in a given state, or now."""
@@ -135,17 +128,26 @@ class ValueTask(StopsByScore):
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""
-        if not self._adaptive:
-            return self.log_weights.copy()
-        residuals = np.abs(self.labels - state["sums"] / state["n_learners"])
-        scale = compute_median(residuals, self.sample_weights)
-        scale = scale or np.average(residuals, weights=self.sample_weights) or 1.0
-        with np.errstate(over="ignore"):  # infinity is right: weigh_residuals cuts it
-            weights = weigh_residuals(self._weighting, residuals / scale)
-        mean = np.average(weights, weights=self.sample_weights) or 1.0
-        floor = max(self._exploration, np.finfo(np.float64).tiny)
-        log_weights = np.log((1.0 - self._exploration) * weights / mean + floor)
-        return log_weights if self._log_sample_weights is None else log_weights + self._log_sample_weights
+        log_weights = self.log_weights.copy()
+        if self._adaptive:
+            self._write_log_weights(state, log_weights, _native.Threads(1))
+        return log_weights
+
+    def _write_log_weights(self, state: TaskState, log_weights: Floats, threads: _native.Threads) -> None:
+        _native.weigh_residuals(
+            self._weighting,
+            self._exploration,
+            self.labels,
+            state["sums"],
+            int(state["n_learners"][0]),
+            self._median_rows,
+            self._median_weights,
+            self._total_weight,
+            self.sample_weights,
+            self._log_sample_weights,
+            log_weights,
+            threads,
+        )
 
     def predict_oop(self, state: TaskState, unseen: float = np.nan) -> Floats:
         """Compute the mean over the learners that never saw the row; ``unseen`` if there are none."""
@@ -172,3 +174,15 @@ class ValueTask(StopsByScore):
         if self._running is not None:
             return self._running.metric.compute(NumberPredictions(predictions), labels, weights)
         return compute_r2(predictions, labels, weights)
+
+
+def _compute_spread(labels: Floats, mean: float, weights: Floats | None) -> float:
+    """Compute the variance of the labels; 0 if all are the same, whatever the mean is rounded to."""
+    if labels.min() == labels.max():
+        return 0.0
+    return float(np.average((labels - mean) ** 2, weights=weights))
+
+
+def _to_whole(weights: Floats) -> Positions:
+    """Round weights to whole numbers of up to 2^31, whose sums are exact in any order."""
+    return np.rint(weights * (2.0**31 / weights.max())).astype(np.int64)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from mpboost._arrays import Floats, Positions, Singles
 from mpboost.outputs.calibration import compute_calibrated_loss
 from mpboost.outputs.metrics import Metric, to_codes
-from mpboost.outputs.statistics import compute_mean
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.losses import Loss, Step
 from mpboost.tasks.running_score import is_due
@@ -139,7 +138,7 @@ class ReservedRows:
         """Compute the mean loss of raw predictions in the users' units, which training stops by without a metric."""
         if self.recalibrates:
             return compute_calibrated_loss(raw, to_codes(labels), weights)
-        return compute_mean(self._loss.compute_losses(raw, labels), weights)
+        return self._loss.compute_loss(raw, labels, weights)
 
     def _to_users(self, raw: Singles) -> Floats:
         """Convert raw predictions from the engine's units to the users' units."""

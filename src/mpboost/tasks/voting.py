@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost import _native
 from mpboost._arrays import Floats, Mask, Positions
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.metrics import Metric, to_codes
@@ -75,7 +76,7 @@ class VotingTask(StopsByScore):
         self.learning_rate = LearningRate(learning_rate)
         self.oop_accuracies: list[float] = []
         self._use_metric(metric)
-        self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
+        self._log_sample_weights = None if sample_weights is None else _native.log_of(sample_weights)
         self._total_weight = len(labels) if score_weights is None else score_weights.sum()
         self._adaptive = adaptive
         self._seed = seed

@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 
+from mpboost import _native
 from mpboost._arrays import Floats
 
 Weighting = Literal["exponential", "logistic", "hard_exponential", "hard_logistic"]
@@ -22,7 +23,7 @@ def log_weighting(weighting: Weighting, margins: Floats) -> Floats:
         margins = np.sign(margins)
     if weighting.endswith("exponential"):
         return -margins
-    return -np.logaddexp(0.0, margins)
+    return -_native.softplus_of(margins)
 
 
 class WeightTable:

@@ -17,7 +17,7 @@ namespace {
 std::vector<Case> list_cases() {
   std::vector<Case> all;
   for (const auto part : {list_thread_cases(), list_binning_cases(), list_draw_cases(), list_grower_cases(),
-                          list_tree_cases(), list_vote_cases(), list_gradient_cases()})
+                          list_tree_cases(), list_vote_cases(), list_value_cases(), list_gradient_cases()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -102,6 +102,7 @@ std::span<const Case> list_draw_cases();
 std::span<const Case> list_grower_cases();
 std::span<const Case> list_tree_cases();
 std::span<const Case> list_vote_cases();
+std::span<const Case> list_value_cases();
 std::span<const Case> list_gradient_cases();
 std::span<const Case> list_thread_cases();
 

@@ -1,0 +1,85 @@
+#include "mpboost/log_odds.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "chunk_tree.hpp"
+#include "mpboost/kernels.hpp"
+
+namespace mpboost {
+namespace {
+
+constexpr std::int64_t batch_numbers = 1024;  // that stay in the cache from step to step
+
+// Call compute(first, n, losses) for batches of rows, which writes their losses; return the sum of these times weights.
+template <class Label, class Compute>
+double sum_batches(const LogOdds<Label>& rows, std::int64_t batch_rows, Compute compute) {
+  std::vector<double> sums(count_chunks(rows.n_rows));
+  double losses[batch_numbers];
+  for (std::size_t chunk = 0; chunk < sums.size(); ++chunk) {
+    const std::int64_t begin = static_cast<std::int64_t>(chunk) * rows_per_chunk;
+    const std::int64_t end = std::min(begin + rows_per_chunk, rows.n_rows);
+    for (std::int64_t first = begin; first < end; first += batch_rows) {
+      const std::int64_t n = std::min(batch_rows, end - first);
+      compute(first, n, losses);
+      if (rows.weights)
+        for (std::int64_t i = 0; i < n; ++i) losses[i] *= rows.weights[first + i];
+      sums[chunk] += sum_numbers(losses, n);
+    }
+  }
+  return join_chunks(std::move(sums));
+}
+
+// Rows that are taken at a time: as many as fit into a batch.
+std::int64_t count_batch_rows(std::int64_t n_classes) { return std::max<std::int64_t>(1, batch_numbers / n_classes); }
+
+// Write exp(raw - the largest of the row) for some rows, and the sum of these and the largest for each row.
+void compute_odds(const double* raw, std::int64_t n_rows, std::int64_t n_classes, double* odds, double* sums,
+                  double* most) {
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const double* row = raw + i * n_classes;
+    most[i] = *std::max_element(row, row + n_classes);
+    for (std::int64_t k = 0; k < n_classes; ++k) odds[i * n_classes + k] = row[k] - most[i];
+  }
+  kernels().exp_of(odds, n_rows * n_classes);
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    sums[i] = 0.0;
+    for (std::int64_t k = 0; k < n_classes; ++k) sums[i] += odds[i * n_classes + k];
+  }
+}
+
+}  // namespace
+
+void compute_shares(const double* raw, std::int64_t n_rows, std::int64_t n_classes, double* shares) {
+  const std::int64_t batch_rows = count_batch_rows(n_classes);
+  double sums[batch_numbers], most[batch_numbers];
+  for (std::int64_t first = 0; first < n_rows; first += batch_rows) {
+    const std::int64_t n = std::min(batch_rows, n_rows - first), start = first * n_classes;
+    compute_odds(raw + start, n, n_classes, shares + start, sums, most);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t k = 0; k < n_classes; ++k) shares[start + i * n_classes + k] /= sums[i];
+  }
+}
+
+double sum_log_losses(const LogOdds<std::int8_t>& rows) {
+  return sum_batches(rows, batch_numbers, [&](std::int64_t first, std::int64_t n, double* losses) {
+    for (std::int64_t i = 0; i < n; ++i)
+      losses[i] = rows.labels[first + i] > 0 ? -rows.raw[first + i] : rows.raw[first + i];
+    kernels().softplus_of(losses, n);
+  });
+}
+
+double sum_log_losses(const LogOdds<std::uint16_t>& rows) {
+  const std::int64_t n_classes = rows.n_classes, batch_rows = count_batch_rows(n_classes);
+  std::vector<double> odds(static_cast<std::size_t>(batch_rows * n_classes));
+  double most[batch_numbers];
+  return sum_batches(rows, batch_rows, [&](std::int64_t first, std::int64_t n, double* losses) {
+    const double* raw = rows.raw + first * n_classes;
+    compute_odds(raw, n, n_classes, odds.data(), losses, most);
+    kernels().log_of(losses, n);
+    for (std::int64_t i = 0; i < n; ++i) losses[i] += most[i] - raw[i * n_classes + rows.labels[first + i]];
+  });
+}
+
+}  // namespace mpboost
