@@ -174,4 +174,4 @@ def test_progress_bar_of_a_gradient_model_shows_the_loss_that_it_stops_by(cancer
 
 def test_progress_bar_names_the_metric(cancer, capsys):
     model = make_model(None, verbose=1, scoring="roc_auc").fit(*cancer)
-    assert f"out-of-patch roc_auc {model.oop_scores_[-1]:.3f}" in capsys.readouterr().out
+    assert f"out-of-patch roc_auc {model.oop_scores_[-1]:.4f}" in capsys.readouterr().out
