@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpboost/chunk_sums.hpp"
+
 namespace mpboost::bindings {
 
 namespace nb = nanobind;
@@ -67,7 +69,15 @@ auto to_numpy(std::vector<T>&& values) {
   return to_numpy(std::move(values), {values.size()});
 }
 
+// Call sum(sums) with the sums of the rows before, or with none.
+template <class Sum>
+auto with_sums(RowSums* given, Sum sum) {
+  RowSums own;
+  return sum(given ? *given : own);
+}
+
 void bind_threads(nb::module_& module);
+void bind_sums(nb::module_& module);
 void bind_data(nb::module_& module);
 void bind_sampling(nb::module_& module);
 void bind_outputs(nb::module_& module);

@@ -28,7 +28,7 @@ void bind_votes(nb::module_& module) {
          Vector<std::int32_t> total, Vector<std::int32_t> in_patch, Vector<std::int32_t> in_patch_counts,
          std::int8_t tie_label, Vector<const double> table, std::optional<Vector<double>> log_weights,
          std::optional<Vector<const double>> sample_weights, std::optional<Vector<const double>> log_sample_weights,
-         Threads& threads) {
+         Threads& threads, RowSums* sums) {
         const auto n_rows = static_cast<std::int64_t>(votes.size());
         check_size(labels, n_rows, one_per_row);
         check_size(total, n_rows, one_per_row);
@@ -41,13 +41,15 @@ void bind_votes(nb::module_& module) {
                                  data_of(sample_weights, n_rows, one_per_row),
                                  data_of(log_sample_weights, n_rows, one_per_row)};
         nb::gil_scoped_release release;
-        const auto correct = add_votes(votes.data(), as_span(patch), outputs, tie_label, weights, threads);
+        const auto correct = with_sums(sums, [&](RowSums& all) {
+          return add_votes(votes.data(), as_span(patch), outputs, tie_label, weights, all, threads);
+        });
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("total").noconvert(),
       nb::arg("in_patch").noconvert(), nb::arg("in_patch_counts").noconvert(), nb::arg("tie_label"), nb::arg("table"),
       nb::arg("log_weights").noconvert().none(), nb::arg("sample_weights").none(), nb::arg("log_sample_weights").none(),
-      nb::arg("threads"),
+      nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "Add a learner's votes to the totals and set the log-weights to table[middle + label * total], plus those of "
       "the rows; return how many rows (or what weight of them) the totals, and the totals without the rows' own "
       "patches, get right.");
@@ -100,19 +102,21 @@ void bind_class_votes(nb::module_& module) {
       "add_class_votes",
       [](Vector<const std::uint16_t> new_votes, Vector<const std::int64_t> patch, Vector<const std::uint16_t> labels,
          Matrix<Count> votes, Matrix<Count> oop_votes, Vector<std::int32_t> rivals, Vector<std::int32_t> oop_rivals,
-         Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights, Threads& threads) {
+         Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights, Threads& threads, RowSums* sums) {
         const auto outputs = as_outputs(labels, votes, oop_votes, rivals, oop_rivals);
         check_classes(new_votes, outputs.n_rows, outputs.n_classes);
         check_patch(patch, outputs.n_rows);
         check_size(ranks, outputs.n_classes, one_per_class);
         const ClassJudge judge{ranks.data(), data_of(sample_weights, outputs.n_rows, one_per_row)};
         nb::gil_scoped_release release;
-        const auto correct = add_class_votes(new_votes.data(), as_span(patch), outputs, judge, threads);
+        const auto correct = with_sums(sums, [&](RowSums& all) {
+          return add_class_votes(new_votes.data(), as_span(patch), outputs, judge, all, threads);
+        });
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("new_votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
       nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
-      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"),
+      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "Count a learner's votes in `votes` and, for rows that are not in its patch, in `oop_votes`; keep the rivals, "
       "the most votes of a class other than the row's own. Return how many rows (or what weight of them) either gets "
       "right: a tie in `votes` goes to the class of higher rank, one in `oop_votes` is wrong.");
@@ -122,7 +126,7 @@ void bind_class_votes(nb::module_& module) {
       [](Vector<const std::int8_t> new_votes, Vector<const std::int8_t> colours, Vector<const std::int64_t> patch,
          Vector<const std::uint16_t> labels, Matrix<Count> votes, Matrix<Count> oop_votes, Vector<std::int32_t> rivals,
          Vector<std::int32_t> oop_rivals, Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights,
-         Threads& threads) {
+         Threads& threads, RowSums* sums) {
         const auto outputs = as_outputs(labels, votes, oop_votes, rivals, oop_rivals);
         check_size(new_votes, outputs.n_rows, one_per_row);
         check_size(colours, outputs.n_classes, one_per_class);
@@ -130,13 +134,14 @@ void bind_class_votes(nb::module_& module) {
         check_size(ranks, outputs.n_classes, one_per_class);
         const ClassJudge judge{ranks.data(), data_of(sample_weights, outputs.n_rows, one_per_row)};
         nb::gil_scoped_release release;
-        const auto correct =
-            add_colour_votes(new_votes.data(), colours.data(), as_span(patch), outputs, judge, threads);
+        const auto correct = with_sums(sums, [&](RowSums& all) {
+          return add_colour_votes(new_votes.data(), colours.data(), as_span(patch), outputs, judge, all, threads);
+        });
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("new_votes"), nb::arg("colours"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
       nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
-      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"),
+      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "As add_class_votes, for votes of +1 or -1 that count for every class of that colour.");
 }
 

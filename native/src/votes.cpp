@@ -72,31 +72,25 @@ void refresh(const Batch& batch, const RowWeights& weights, std::int64_t first, 
 }  // namespace
 
 Correct add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
-                  std::int8_t tie_label, const RowWeights& weights, Threads& threads) {
+                  std::int8_t tie_label, const RowWeights& weights, RowSums& sums, Threads& threads) {
   for (const std::int64_t i : patch) {
     outputs.in_patch_votes[i] += votes[i];
     outputs.in_patch_counts[i] += 1;
   }
-  // Sums per batch, added up in order: the same bits for any number of threads.
-  std::vector<Correct> sums(static_cast<std::size_t>((outputs.n_rows + batch_rows - 1) / batch_rows));
-  constexpr std::int64_t grain = 32 * batch_rows;
-  threads.for_ranges(outputs.n_rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    Batch batch;
-    for (std::int64_t first = begin; first < end; first += batch_rows) {
-      const std::int64_t n = std::min(batch_rows, end - first);
+  sums.add_rows(outputs.n_rows, 2, batch_rows, 8, threads, [&] {
+    return [&](std::int64_t first, std::int64_t n, double* sum) {
+      Batch batch;
       const double* row_weights = weights.sample_weights ? weights.sample_weights + first : nullptr;
       row_weights ? add_batch<true>(votes + first, outputs, first, n, tie_label, batch)
                   : add_batch<false>(votes + first, outputs, first, n, tie_label, batch);
-      sums[static_cast<std::size_t>(first / batch_rows)] = sum_correct(batch, row_weights, n);
+      const Correct correct = sum_correct(batch, row_weights, n);
+      sum[0] = correct.train;
+      sum[1] = correct.out_of_patch;
       if (weights.log_weights) refresh(batch, weights, first, n);
-    }
+    };
   });
-  Correct total{};
-  for (const Correct& sum : sums) {
-    total.train += sum.train;
-    total.out_of_patch += sum.out_of_patch;
-  }
-  return total;
+  const std::vector<double> total = sums.total();
+  return {total[0], total[1]};
 }
 
 }  // namespace mpboost

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "mpboost/chunk_sums.hpp"
 #include "mpboost/threads.hpp"
 
 namespace mpboost {
@@ -30,9 +31,10 @@ struct Correct {
   double train, out_of_patch;
 };
 
-// Add a learner's votes to F and, for the rows of its patch, to S, and update p. Return the weight of the rows that
-// sign(F) and sign(G) get right: an F of 0 predicts tie_label, a G of 0 is wrong.
+// Add a learner's votes to F and, for the rows of its patch, to S, and update p. Add the weight of the rows that
+// sign(F) and sign(G) get right to that of the rows before, and return all of it: an F of 0 predicts tie_label, a G of
+// 0 is wrong.
 Correct add_votes(const std::int8_t* votes, std::span<const std::int64_t> patch, const BinaryOutputs& outputs,
-                  std::int8_t tie_label, const RowWeights& weights, Threads& threads);
+                  std::int8_t tie_label, const RowWeights& weights, RowSums& sums, Threads& threads);
 
 }  // namespace mpboost

@@ -1,5 +1,7 @@
 """Draws rows by the size of their gradients, for gradient boosting."""
 
+import numpy as np
+
 from mpboost import _native
 from mpboost.sampling.draws import Draw
 from mpboost.sampling.questions import Slopes
@@ -25,7 +27,7 @@ class GradientSampler:
 
     def sample(self, iteration: int, question: Slopes, threads: _native.Threads) -> Draw:
         """Draw rows for the model whose turn it is, with weights."""
-        rows, weights = _native.draw_by_gradient(
+        ((rows, weights),) = _native.draw_by_gradient(
             question.gradients,
             question.hessians,
             question.weights,
@@ -33,7 +35,7 @@ class GradientSampler:
             self._exploration,
             self.n_drawn,
             self._seed,
-            iteration,
+            np.array([iteration]),
             threads,
         )
         return Draw(rows, rows[:0], weights)

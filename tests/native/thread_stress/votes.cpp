@@ -36,7 +36,8 @@ void add_signs(const Data& data, Threads& threads, Digest& digest) {
     for (std::size_t i = 0; i < n_rows; ++i)
       learner_votes[i] = static_cast<std::int8_t>((i + t) % 4 ? data.signs[i] : -data.signs[i]);
     const BinaryOutputs outputs{n_rows, data.signs.data(), votes.data(), in_patch_votes.data(), in_patch_counts.data()};
-    add_correct(add_votes(learner_votes.data(), data.rows, outputs, 1, weights, threads), digest);
+    RowSums sums;
+    add_correct(add_votes(learner_votes.data(), data.rows, outputs, 1, weights, sums, threads), digest);
   }
   digest.add(votes);
   digest.add(in_patch_votes);
@@ -73,8 +74,9 @@ void add_classes(const Data& data, Threads& threads, Digest& digest) {
   for (std::size_t t = 0; t < n_learners; ++t) {
     for (std::size_t i = 0; i < n_rows; ++i)
       learner_votes[i] = static_cast<std::uint16_t>((i + t) % 4 ? data.classes[i] : i % n_classes);
+    RowSums sums;
     add_correct(add_class_votes(learner_votes.data(), data.rows, counts.outputs(data),
-                                {ranks, has_weights ? data.weights.data() : nullptr}, threads),
+                                {ranks, has_weights ? data.weights.data() : nullptr}, sums, threads),
                 digest);
   }
   counts.add_to(digest);
@@ -83,10 +85,12 @@ void add_classes(const Data& data, Threads& threads, Digest& digest) {
 template <class Count>
 void add_colours(const Data& data, Threads& threads, Digest& digest) {
   Counts<Count> counts;
-  for (std::int64_t t = 0; t < n_learners; ++t)
+  for (std::int64_t t = 0; t < n_learners; ++t) {
+    RowSums sums;
     add_correct(add_colour_votes(data.signs.data(), colours, data.rows, counts.outputs(data),
-                                 {ranks, data.weights.data()}, threads),
+                                 {ranks, data.weights.data()}, sums, threads),
                 digest);
+  }
   counts.add_to(digest);
 }
 
