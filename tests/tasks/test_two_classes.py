@@ -12,7 +12,7 @@ from tests.support.oracle import TABLE_I, WEIGHTINGS, is_completion
 
 def complete(task, rows, iteration, threads):
     """Complete a minipatch as the sampler does it."""
-    return complete_classes(rows, task.pose(iteration, threads), 0, iteration, threads)
+    return complete_classes(rows, task.pose(iteration, threads), 0, iteration)
 
 
 def make_task(labels, **options):

@@ -16,7 +16,8 @@ enum class Purpose : std::uint64_t {
   permutation = 4,
   completion = 5,
   colours = 6,
-  thresholds = 7
+  thresholds = 7,
+  reserved = 8
 };
 
 // The finalizer of splitmix64.

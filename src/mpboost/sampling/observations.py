@@ -49,7 +49,7 @@ class ObservationSampler:
         """
         rows, unseen, log_deadline = self._race(iteration, question, threads)
         if question.are_classes:
-            completed = complete_classes(rows, question, self._seed, iteration, threads)
+            completed = complete_classes(rows, question, self._seed, iteration)
             if completed is not rows:
                 rows, unseen = completed, np.setdiff1d(unseen, completed, assume_unique=True)
         return Draw(rows, unseen, weigh_rows(question, rows, log_deadline))
@@ -98,9 +98,7 @@ def weigh_rows(question: Labels[np.generic], rows: Positions, log_deadline: floa
     return weights
 
 
-def complete_classes(
-    rows: Positions, question: Labels[np.generic], seed: int, iteration: int, threads: _native.Threads
-) -> Positions:
+def complete_classes(rows: Positions, question: Labels[np.generic], seed: int, iteration: int) -> Positions:
     """If all rows are of one class, replace the least likely one by the likeliest row of another class."""
     labels, log_weights = question.values, question.log_weights
     patch = labels[rows]
@@ -108,8 +106,7 @@ def complete_classes(
         return rows
 
     def pick(equals: Positions) -> np.int64:  # random tie-break: otherwise the same row would always be picked
-        lots = np.zeros(len(equals))
-        return equals[_native.race(lots, 1, seed, iteration, _native.Purpose.COMPLETION, threads)[0]]
+        return equals[_native.log_arrivals(log_weights, equals, seed, iteration, _native.Purpose.COMPLETION).argmin()]
 
     others = np.flatnonzero(labels != patch[0])
     if not len(others):

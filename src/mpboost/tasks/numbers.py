@@ -10,7 +10,7 @@ from mpboost._arrays import Floats, Positions
 from mpboost.outputs.kinds import Values
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import NumberPredictions
-from mpboost.outputs.statistics import compute_median, compute_r2
+from mpboost.outputs.statistics import compute_mean, compute_median, compute_r2
 from mpboost.sampling.questions import Labels
 from mpboost.tasks.contract import StopsByScore, TaskState
 
@@ -90,7 +90,7 @@ class ValueTask(StopsByScore):
         self.log_weights = np.zeros(n_samples) if sample_weights is None else np.log(sample_weights)
         self._use_metric(metric)
         self._log_sample_weights = None if sample_weights is None else np.log(sample_weights)
-        self._mean = float(np.average(labels, weights=sample_weights))
+        self._mean = compute_mean(labels, sample_weights)
         self._weighting: ResidualWeighting = weighting
         self._exploration = exploration
         self._adaptive = adaptive
