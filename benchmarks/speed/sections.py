@@ -118,7 +118,7 @@ def compare_trees(effort: Effort, folder: Path) -> None:
     patch, features = np.arange(500), np.arange(10)
     theirs = DecisionTreeClassifier(random_state=0).fit(X[patch], y[patch])
     threads = _native.Threads(1)
-    columns = _native.BinMapper.fit(X, 255, 0, threads).transform(X, threads)
+    columns = _native.BinMapper.fit(X, 255, threads).transform(X, threads)
     grower = _native.BinaryGrower(0, 1, 1)
     ours = grower.grow(columns, patch, features, y).tree
     votes, leaves = np.empty(len(X), dtype=np.int8), np.empty(len(X), dtype=np.int32)

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpboost/chunk_sums.hpp"
+
 namespace mpboost::bindings {
 
 namespace nb = nanobind;
@@ -85,7 +87,15 @@ class SignalPoll {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// Call sum(sums) with the sums of the rows before, or with none.
+template <class Sum>
+auto with_sums(RowSums* given, Sum sum) {
+  RowSums own;
+  return sum(given ? *given : own);
+}
+
 void bind_threads(nb::module_& module);
+void bind_sums(nb::module_& module);
 void bind_data(nb::module_& module);
 void bind_elementary(nb::module_& module);
 void bind_sampling(nb::module_& module);

@@ -125,24 +125,24 @@ void bind_data(nb::module_& module) {
   nb::class_<BinMapper>(module, "BinMapper", "Where the bins of each feature end: code <= b means value <= edges[b].")
       .def_static(
           "fit",
-          [](const Array2d& table, int max_bins, std::uint64_t seed, Threads& threads) {
+          [](const Array2d& table, int max_bins, Threads& threads) {
             check_max_bins(max_bins);
             const TableView view = as_table(table);
             nb::gil_scoped_release release;
-            return BinMapper::fit(view, max_bins, seed, threads);
+            return BinMapper::fit(view, max_bins, threads);
           },
-          nb::arg("table"), nb::arg("max_bins"), nb::arg("seed"), nb::arg("threads"))
+          nb::arg("table"), nb::arg("max_bins"), nb::arg("threads"))
       .def_static(
           "fit_sparse",
           [](Vector<const std::int64_t> indptr, const Array1d& indices, const Array1d& data, std::int64_t n_rows,
-             int max_bins, std::uint64_t seed, Threads& threads) {
+             int max_bins, Threads& threads) {
             check_max_bins(max_bins);
             const SparseView table = as_sparse(indptr, indices, data, n_rows);
             nb::gil_scoped_release release;
-            return BinMapper::fit(table, max_bins, seed, threads);
+            return BinMapper::fit(table, max_bins, threads);
           },
           nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("n_rows"), nb::arg("max_bins"),
-          nb::arg("seed"), nb::arg("threads"), "The same bins as from the dense table.")
+          nb::arg("threads"), "The same bins as from the dense table.")
       .def(
           "__init__",
           [](BinMapper* self, Vector<const double> edges, Vector<const std::int64_t> offsets) {

@@ -85,13 +85,13 @@ void bind_step(nb::module_& module, const char* name, const char* doc, Step step
       name,
       [step](More... more, Rows<float> raw, Optional<std::uint16_t> leaves, std::optional<Rows<const float>> values,
              Vector<const Label> labels, Optional<float> weights, Rows<float> gradients, Rows<float> hessians,
-             Threads& threads) {
+             Threads& threads, RowSums* sums) {
         auto rows = as_rows(raw, leaves, values, labels, weights, gradients, hessians);
-        return step(more..., labels, rows, threads);
+        return with_sums(sums, [&](RowSums& all) { return step(more..., labels, rows, all, threads); });
       },
       names..., nb::arg("raw").noconvert(), nb::arg("leaves").noconvert().none(), nb::arg("values").noconvert().none(),
       nb::arg("labels").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("gradients").noconvert(),
-      nb::arg("hessians").noconvert(), nb::arg("threads"), doc);
+      nb::arg("hessians").noconvert(), nb::arg("threads"), nb::arg("sums").none() = nb::none(), doc);
 }
 
 void bind_steps(nb::module_& module) {
@@ -99,26 +99,27 @@ void bind_steps(nb::module_& module) {
                          "Add values[leaves], where given, to the outputs, and write the derivatives of the log-loss "
                          "for labels of -1 and +1; return the weight of the rows whose output has the right sign: 0 "
                          "stands for +1.",
-                         [](const auto&, const LossRows<std::int8_t>& rows, Threads& threads) {
+                         [](const auto&, const LossRows<std::int8_t>& rows, RowSums& sums, Threads& threads) {
                            check(rows.n_outputs == 1, "there must be one output per row");
                            nb::gil_scoped_release release;
-                           return step_log_loss(rows, threads);
+                           return step_log_loss(rows, sums, threads);
                          });
 
   bind_step<std::uint16_t>(
       module, "step_softmax",
       "As step_log_loss, with one output per class and labels that are classes; of equal outputs the first wins.",
-      [](const auto& labels, const LossRows<std::uint16_t>& rows, Threads& threads) {
+      [](const auto& labels, const LossRows<std::uint16_t>& rows, RowSums& sums, Threads& threads) {
         check_below(labels, rows.n_outputs, "there is a class that does not exist");
         nb::gil_scoped_release release;
-        return step_softmax(rows, threads);
+        return step_softmax(rows, sums, threads);
       });
 
   bind_step<float, const std::string&, double>(
       module, "step_values",
       "As step_log_loss, for labels that are numbers; returns the weighted sum of squared errors. The loss is "
       "'squared', 'absolute', 'quantile', 'huber', or, with F for the logarithm of the mean, 'poisson' or 'gamma'.",
-      [](const std::string& name, double parameter, const auto&, LossRows<float> rows, Threads& threads) {
+      [](const std::string& name, double parameter, const auto&, LossRows<float> rows, RowSums& sums,
+         Threads& threads) {
         static const std::map<std::string, ValueLoss> losses{
             {"squared", ValueLoss::squared}, {"absolute", ValueLoss::absolute}, {"quantile", ValueLoss::quantile},
             {"huber", ValueLoss::huber},     {"poisson", ValueLoss::poisson},   {"gamma", ValueLoss::gamma}};
@@ -128,7 +129,7 @@ void bind_steps(nb::module_& module) {
         check(rows.n_outputs == 1, "there must be one output per row");
         rows.parameter = static_cast<float>(parameter);
         nb::gil_scoped_release release;
-        return step_values(loss->second, rows, threads);
+        return step_values(loss->second, rows, sums, threads);
       },
       nb::arg("loss"), nb::arg("parameter"));
 }
@@ -137,7 +138,7 @@ void bind_leaves(nb::module_& module) {
   module.def(
       "sum_leaves",
       [](const Tree& tree, const BinnedColumns& columns, Rows<const float> gradients, Rows<const float> hessians,
-         Vector<std::uint16_t> leaves, Threads& threads) {
+         Vector<std::uint16_t> leaves, Threads& threads, RowSums* sums) {
         const std::size_t n_leaves = tree.n_leaves();
         check(n_leaves <= max_numbered_leaves, "the tree has more than 65536 leaves");
         for (const Split& split : tree.splits)
@@ -145,15 +146,17 @@ void bind_leaves(nb::module_& module) {
         const std::int64_t n_outputs = count_outputs(gradients, columns.n_rows());
         check(count_outputs(hessians, columns.n_rows()) == n_outputs, "gradients and hessians must have one shape");
         check_size(leaves, columns.n_rows(), one_per_row);
-        std::vector<double> sums;
+        std::vector<double> total;
         {
           nb::gil_scoped_release release;
-          sums = sum_leaves(tree, columns, gradients.data(), hessians.data(), n_outputs, leaves.data(), threads);
+          total = with_sums(sums, [&](RowSums& all) {
+            return sum_leaves(tree, columns, gradients.data(), hessians.data(), n_outputs, leaves.data(), all, threads);
+          });
         }
-        return to_numpy(std::move(sums), {n_leaves, static_cast<std::size_t>(n_outputs), 2});
+        return to_numpy(std::move(total), {n_leaves, static_cast<std::size_t>(n_outputs), 2});
       },
       nb::arg("tree"), nb::arg("columns"), nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(),
-      nb::arg("leaves").noconvert(), nb::arg("threads"),
+      nb::arg("leaves").noconvert(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "Write the leaf of each row, and return the sums of gradients and hessians: (n_leaves, n_outputs, 2).");
 
   module.def(
@@ -198,37 +201,82 @@ void bind_leaves(nb::module_& module) {
       "The lower weighted quantile of the residuals of each leaf; 0 for leaves without weight.");
 }
 
+GradientLine as_line(const Rows<const float>& gradients, const Rows<const float>& hessians,
+                     const Optional<float>& weights, double smoothing, double exploration) {
+  check(gradients.ndim() >= 1, "gradients, hessians and outputs have one dimension or two");
+  const auto n_rows = static_cast<std::int64_t>(gradients.shape(0));
+  const std::int64_t n_outputs = count_outputs(gradients, n_rows);
+  check(count_outputs(hessians, n_rows) == n_outputs, "gradients and hessians must have one shape");
+  check(smoothing >= 0 && std::isfinite(smoothing), "smoothing must not be negative");
+  check(0 <= exploration && exploration <= 1, "exploration must be between 0 and 1");
+  return {{n_rows, n_outputs, gradients.data(), hessians.data(), static_cast<float>(smoothing)},
+          data_of(weights, n_rows),
+          exploration};
+}
+
 void bind_draw(nb::module_& module) {
   module.def(
-      "draw_by_gradient",
-      [](Rows<const float> gradients, Rows<const float> hessians, Optional<float> weights, double smoothing,
-         double exploration, std::int64_t n_drawn, std::uint64_t seed, std::uint64_t iteration, Threads& threads) {
-        check(gradients.ndim() >= 1 && gradients.shape(0) > 0, "there must be a row to draw");
-        const auto n_rows = static_cast<std::int64_t>(gradients.shape(0));
-        const std::int64_t n_outputs = count_outputs(gradients, n_rows);
-        check(count_outputs(hessians, n_rows) == n_outputs, "gradients and hessians must have one shape");
-        check(smoothing >= 0 && std::isfinite(smoothing), "smoothing must not be negative");
-        check(0 <= exploration && exploration <= 1, "exploration must be between 0 and 1");
-        check(n_drawn >= 1, "n_drawn must be at least 1");
-        const GradientRows rows{n_rows, n_outputs, gradients.data(), hessians.data(), static_cast<float>(smoothing)};
-        const float* weight = data_of(weights, n_rows);
-        GradientDraw draw;
+      "measure_chunks",
+      [](Rows<const float> gradients, Rows<const float> hessians, const Optional<float>& weights, double smoothing,
+         double exploration, Threads& threads) {
+        const GradientLine line = as_line(gradients, hessians, weights, smoothing, exploration);
+        std::vector<double> sizes;
         {
           nb::gil_scoped_release release;
-          draw = draw_by_gradient(rows, weight, exploration, n_drawn, Stream(seed, iteration, Purpose::observations),
-                                  threads);
+          for (const auto& [size, weight] : measure_chunks(line, threads)) sizes.insert(sizes.end(), {size, weight});
         }
-        return nb::make_tuple(to_numpy(std::move(draw.rows)), to_numpy(std::move(draw.weights)));
+        const std::size_t n_chunks = sizes.size() / 2;
+        return to_numpy(std::move(sizes), {n_chunks, 2});
+      },
+      nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("weights").noconvert().none(),
+      nb::arg("smoothing"), nb::arg("exploration"), nb::arg("threads"),
+      "The sums of sizes of gradients and of weights for each chunk of a part of the rows: what draw_by_gradient needs "
+      "of the other parts.");
+
+  module.def(
+      "draw_by_gradient",
+      [](Rows<const float> gradients, Rows<const float> hessians, const Optional<float>& weights, double smoothing,
+         double exploration, std::int64_t n_drawn, std::uint64_t seed, Vector<const std::int64_t> iterations,
+         Threads& threads, std::optional<Matrix<const double>> chunks, std::int64_t first_row) {
+        check(chunks.has_value() || (gradients.ndim() > 0 && gradients.shape(0) > 0), "there must be a row to draw");
+        const GradientLine line = as_line(gradients, hessians, weights, smoothing, exploration);
+        check(1 <= n_drawn && n_drawn < (std::int64_t{1} << 31), "n_drawn must be at least 1, and below 2^31");
+        check(first_row >= 0 && first_row % chunk_rows == 0, "parts of the rows must begin at whole chunks");
+        std::vector<ChunkSize> sizes;
+        if (chunks) {
+          const std::int64_t n_chunks = first_row / chunk_rows + (line.rows.n_rows + chunk_rows - 1) / chunk_rows;
+          check(chunks->shape(1) == 2 && static_cast<std::int64_t>(chunks->shape(0)) >= n_chunks,
+                "all chunks must have a size and a weight");
+          for (std::size_t i = 0; i < chunks->shape(0); ++i)
+            sizes.push_back({chunks->data()[2 * i], chunks->data()[2 * i + 1]});
+        } else {
+          check(first_row == 0, "a part of the rows needs the chunks of all rows");
+        }
+        std::vector<Stream> streams;
+        for (const std::int64_t iteration : as_span(iterations))
+          streams.emplace_back(seed, static_cast<std::uint64_t>(iteration), Purpose::observations);
+        std::vector<GradientDraw> draws;
+        {
+          nb::gil_scoped_release release;
+          draws = draw_by_gradient(line, sizes, first_row / chunk_rows, n_drawn, streams, threads);
+        }
+        nb::list arrays;
+        for (GradientDraw& draw : draws)
+          arrays.append(nb::make_tuple(to_numpy(std::move(draw.rows)), to_numpy(std::move(draw.weights))));
+        return arrays;
       },
       nb::sig("def draw_by_gradient(gradients: numpy.typing.NDArray[numpy.float32], hessians: "
               "numpy.typing.NDArray[numpy.float32], weights: numpy.typing.NDArray[numpy.float32] | None, smoothing: "
-              "float, exploration: float, n_drawn: int, seed: int, iteration: int, threads: Threads) -> "
-              "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]"),
+              "float, exploration: float, n_drawn: int, seed: int, iterations: numpy.typing.NDArray[numpy.int64], "
+              "threads: Threads, chunks: numpy.typing.NDArray[numpy.float64] | None = None, first_row: int = 0) -> "
+              "list[tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]]"),
       nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("weights").noconvert().none(),
-      nb::arg("smoothing"), nb::arg("exploration"), nb::arg("n_drawn"), nb::arg("seed"), nb::arg("iteration"),
-      nb::arg("threads"),
-      "Draw rows by the sizes of their gradients, one for each of n_drawn equal parts of their sum; return them, "
-      "ascending, with the weights that make sums over them unbiased.");
+      nb::arg("smoothing"), nb::arg("exploration"), nb::arg("n_drawn"), nb::arg("seed"), nb::arg("iterations"),
+      nb::arg("threads"), nb::arg("chunks").noconvert().none() = nb::none(), nb::arg("first_row") = 0,
+      "For each iteration, draw rows by the sizes of their gradients, one for each of n_drawn equal parts of their "
+      "sum; "
+      "return them, ascending, with the weights that make sums over them unbiased. A part of the rows, from first_row "
+      "on, needs what measure_chunks returns for all rows; its rows are numbered from 0.");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 NB_MODULE(_native, module) {
   module.doc() = "The engine of mpboost: binned columns, weighted draws, trees on minipatches.";
   mpboost::bindings::bind_threads(module);
+  mpboost::bindings::bind_sums(module);
   mpboost::bindings::bind_data(module);
   mpboost::bindings::bind_elementary(module);
   mpboost::bindings::bind_sampling(module);

@@ -84,7 +84,7 @@ void bind_votes(nb::module_& module) {
       "add_votes",
       [](const Votes<std::int8_t>& votes, Vector<const std::int64_t> patch, Vector<const std::int8_t> labels,
          Vector<Count> total, Vector<Count> in_patch, Vector<Count> in_patch_counts, std::int8_t tie_label,
-         std::optional<Vector<const double>> sample_weights, Threads& threads) {
+         std::optional<Vector<const double>> sample_weights, Threads& threads, RowSums* sums) {
         const auto n_rows = static_cast<std::int64_t>(labels.size());
         const LearnerVotes<std::int8_t> learner_votes = as_learner_votes<std::int8_t>(votes, n_rows);
         check_size(total, n_rows, one_per_row);
@@ -95,12 +95,14 @@ void bind_votes(nb::module_& module) {
                                            in_patch_counts.data()};
         const double* weights = data_of(sample_weights, n_rows, one_per_row);
         nb::gil_scoped_release release;
-        const auto correct = add_votes(learner_votes, as_span(patch), outputs, tie_label, weights, threads);
+        const auto correct = with_sums(sums, [&](RowSums& all) {
+          return add_votes(learner_votes, as_span(patch), outputs, tie_label, weights, all, threads);
+        });
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("total").noconvert(),
       nb::arg("in_patch").noconvert(), nb::arg("in_patch_counts").noconvert(), nb::arg("tie_label"),
-      nb::arg("sample_weights").none(), nb::arg("threads"),
+      nb::arg("sample_weights").none(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "Add a learner's votes, given as an array or as a tree to apply, to the totals; return how many rows (or what "
       "weight of them) the totals, and the totals without the rows' own patches, get right.");
 }
@@ -141,19 +143,21 @@ void bind_class_votes(nb::module_& module) {
       "add_class_votes",
       [](const Votes<std::uint16_t>& new_votes, Vector<const std::int64_t> patch, Vector<const std::uint16_t> labels,
          Matrix<Count> votes, Matrix<Count> oop_votes, Vector<std::int32_t> rivals, Vector<std::int32_t> oop_rivals,
-         Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights, Threads& threads) {
+         Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights, Threads& threads, RowSums* sums) {
         const auto outputs = as_outputs(labels, votes, oop_votes, rivals, oop_rivals);
         const auto votes_of_learner = as_learner_votes<std::uint16_t>(new_votes, outputs.n_rows, outputs.n_classes);
         check_patch(patch, outputs.n_rows);
         check_size(ranks, outputs.n_classes, one_per_class);
         const ClassJudge judge{ranks.data(), data_of(sample_weights, outputs.n_rows, one_per_row)};
         nb::gil_scoped_release release;
-        const auto correct = add_class_votes(votes_of_learner, as_span(patch), outputs, judge, threads);
+        const auto correct = with_sums(sums, [&](RowSums& all) {
+          return add_class_votes(votes_of_learner, as_span(patch), outputs, judge, all, threads);
+        });
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("new_votes"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
       nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
-      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"),
+      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "Count a learner's votes, given as an array or as a tree to apply, in `votes` and, for rows that are not in its "
       "patch, in `oop_votes`; keep the rivals, "
       "the most votes of a class other than the row's own. Return how many rows (or what weight of them) either gets "
@@ -164,7 +168,7 @@ void bind_class_votes(nb::module_& module) {
       [](const Votes<std::int8_t>& new_votes, Vector<const std::int8_t> colours, Vector<const std::int64_t> patch,
          Vector<const std::uint16_t> labels, Matrix<Count> votes, Matrix<Count> oop_votes, Vector<std::int32_t> rivals,
          Vector<std::int32_t> oop_rivals, Vector<const std::uint16_t> ranks, const OptionalWeights& sample_weights,
-         Threads& threads) {
+         Threads& threads, RowSums* sums) {
         const auto outputs = as_outputs(labels, votes, oop_votes, rivals, oop_rivals);
         const auto votes_of_learner = as_learner_votes<std::int8_t>(new_votes, outputs.n_rows);
         check_size(colours, outputs.n_classes, one_per_class);
@@ -172,13 +176,14 @@ void bind_class_votes(nb::module_& module) {
         check_size(ranks, outputs.n_classes, one_per_class);
         const ClassJudge judge{ranks.data(), data_of(sample_weights, outputs.n_rows, one_per_row)};
         nb::gil_scoped_release release;
-        const auto correct =
-            add_colour_votes(votes_of_learner, colours.data(), as_span(patch), outputs, judge, threads);
+        const auto correct = with_sums(sums, [&](RowSums& all) {
+          return add_colour_votes(votes_of_learner, colours.data(), as_span(patch), outputs, judge, all, threads);
+        });
         return std::pair(correct.train, correct.out_of_patch);
       },
       nb::arg("new_votes"), nb::arg("colours"), nb::arg("patch"), nb::arg("labels"), nb::arg("votes").noconvert(),
       nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
-      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"),
+      nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "As add_class_votes, for votes of +1 or -1 that count for every class of that colour.");
 }
 

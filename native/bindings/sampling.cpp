@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "mpboost/probabilities.hpp"
 #include "mpboost/race.hpp"
+#include "mpboost/strata.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -61,7 +62,8 @@ void bind_sampling(nb::module_& module) {
       .value("OBSERVATIONS", Purpose::observations)
       .value("FEATURES", Purpose::features)
       .value("COMPLETION", Purpose::completion)
-      .value("COLOURS", Purpose::colours);
+      .value("COLOURS", Purpose::colours)
+      .value("RESERVED", Purpose::reserved);
 
   module.def(
       "race",
@@ -91,10 +93,32 @@ void bind_sampling(nb::module_& module) {
       nb::arg("log_weights"), nb::arg("n_first"), nb::arg("n_next"), nb::arg("seed"), nb::arg("iterations"),
       nb::arg("purpose"), nb::arg("threads"),
       "Draw for several iterations in one pass, as `race` does for each: a list of the first n_first items to arrive "
-      "and "
-      "the n_next items after them.");
+      "and the n_next items after them.");
   bind_race_of_votes<std::int16_t>(module);
   bind_race_of_votes<std::int32_t>(module);
+
+  module.def(
+      "draw_strata",
+      [](const std::optional<Vector<const std::uint16_t>>& strata, std::int64_t n_rows,
+         Vector<const std::int64_t> counts, std::uint64_t seed, std::uint64_t iteration, Purpose purpose) {
+        check(n_rows >= 0 && counts.size() > 0, "there must be a stratum");
+        for (const std::int64_t count : as_span(counts)) check(count >= 0, "counts must not be negative");
+        if (strata) {
+          check_size(*strata, n_rows, "strata must have one entry per row");
+          for (const std::uint16_t k : as_span(*strata)) check(k < counts.size(), "there is a stratum without count");
+        }
+        std::vector<std::int64_t> rows;
+        {
+          nb::gil_scoped_release release;
+          rows =
+              draw_strata(strata ? strata->data() : nullptr, n_rows, as_span(counts), Stream(seed, iteration, purpose));
+        }
+        return to_numpy(std::move(rows));
+      },
+      nb::arg("strata").noconvert().none(), nb::arg("n_rows"), nb::arg("counts"), nb::arg("seed"), nb::arg("iteration"),
+      nb::arg("purpose"),
+      "Draw so many rows of each stratum, those with the lowest random numbers; in the order of strata, then of these "
+      "numbers. Without strata all rows are in one.");
 
   module.def(
       "move_probabilities",

@@ -37,12 +37,13 @@ double midpoint(double low, double high) {
 }
 
 // The rows that edges are computed from, ascending: all, or one drawn from each of max_sample equal stretches. A row on
-// the border of two stretches may be drawn twice.
+// the border of two stretches may be drawn twice. The sample follows from the number of rows alone: all models of a
+// table have the same bins, whatever their seeds.
 class Sample {
  public:
-  Sample(std::int64_t n_rows, std::uint64_t seed)
+  explicit Sample(std::int64_t n_rows)
       : is_whole_(n_rows <= max_sample), rows_(static_cast<std::size_t>(std::min(n_rows, max_sample))) {
-    const Stream stream(seed, 0, Purpose::bin_sample);
+    const Stream stream(0, 0, Purpose::bin_sample);
     const double stretch = static_cast<double>(n_rows) / static_cast<double>(rows_.size());
     for (std::size_t k = 0; k < rows_.size(); ++k) {
       const double u = is_whole_ ? 0.5 : uniform(stream.bits(k));
@@ -142,13 +143,13 @@ BinMapper join(const std::vector<Edges>& columns) {
 
 }  // namespace
 
-BinMapper BinMapper::fit(const TableView& view, int max_bins, std::uint64_t seed, Threads& threads) {
+BinMapper BinMapper::fit(const TableView& view, int max_bins, Threads& threads) {
   std::vector<Edges> edges(static_cast<std::size_t>(view.n_columns));
   if (are_bytes_kept(view, max_bins)) {
     std::ranges::transform(compute_maxima(view, threads), edges.begin(), make_byte_edges);
     return join(edges);
   }
-  const Sample sample(view.n_rows, seed);
+  const Sample sample(view.n_rows);
   with_type(view, [&]<class T>(const Table<T>& table) {
     threads.for_ranges(view.n_columns, 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<T> values;
@@ -166,9 +167,9 @@ BinMapper BinMapper::fit(const TableView& view, int max_bins, std::uint64_t seed
   return join(edges);
 }
 
-BinMapper BinMapper::fit(const SparseView& view, int max_bins, std::uint64_t seed, Threads& threads) {
+BinMapper BinMapper::fit(const SparseView& view, int max_bins, Threads& threads) {
   std::vector<Edges> edges(static_cast<std::size_t>(view.n_columns()));
-  const Sample sample(view.n_rows(), seed);
+  const Sample sample(view.n_rows());
   with_type(view.values(), [&]<class T>(const Table<T>& table) {
     threads.for_ranges(view.n_columns(), 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<T> values;

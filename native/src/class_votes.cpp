@@ -29,18 +29,13 @@ bool wins(const Count* votes, std::int64_t n_classes, std::uint16_t label, std::
 // Call add(row, vote, whether it is out of the patch) for each row, then judge the row.
 template <class Vote, class Count, class Add>
 Correct add_rows(const LearnerVotes<Vote>& votes, std::span<const std::int64_t> patch,
-                 const ClassOutputs<Count>& outputs, const ClassJudge& judge, Threads& threads, Add add) {
+                 const ClassOutputs<Count>& outputs, const ClassJudge& judge, RowSums& sums, Threads& threads, Add add) {
   const std::int64_t n_classes = outputs.n_classes;
-  // Sums per batch, added up in order: the same bits for any number of threads.
-  std::vector<Correct> sums(static_cast<std::size_t>((outputs.n_rows + batch_rows - 1) / batch_rows));
-  threads.for_ranges(outputs.n_rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    VoteReader reader(votes);
-    auto next = std::ranges::lower_bound(patch, begin);
-    for (std::int64_t first = begin; first < end; first += batch_rows) {
-      const std::int64_t last = std::min(end, first + batch_rows);
-      const Vote* new_votes = reader.read(first, last - first);
-      Correct sum{};
-      for (std::int64_t i = first; i < last; ++i) {
+  sums.add_rows(outputs.n_rows, 2, batch_rows, grain / batch_rows, threads, [&] {
+    return [&, reader = VoteReader(votes)](std::int64_t first, std::int64_t n, double* sum) mutable {
+      const Vote* new_votes = reader.read(first, n);
+      auto next = std::ranges::lower_bound(patch, first);
+      for (std::int64_t i = first; i < first + n; ++i) {
         const bool is_in_patch = next != patch.end() && *next == i;
         next += is_in_patch;
         add(i, new_votes[i - first], !is_in_patch);
@@ -48,18 +43,13 @@ Correct add_rows(const LearnerVotes<Vote>& votes, std::span<const std::int64_t> 
         const double weight = judge.sample_weights ? judge.sample_weights[i] : 1.0;
         const bool train = wins(outputs.votes + i * n_classes, n_classes, label, outputs.rivals[i], judge.ranks);
         const bool out_of_patch = outputs.oop_votes[i * n_classes + label] > outputs.oop_rivals[i];
-        sum.train += train ? weight : 0.0;
-        sum.out_of_patch += out_of_patch ? weight : 0.0;
+        sum[0] += train ? weight : 0.0;
+        sum[1] += out_of_patch ? weight : 0.0;
       }
-      sums[static_cast<std::size_t>(first / batch_rows)] = sum;
-    }
+    };
   });
-  Correct total{};
-  for (const Correct& sum : sums) {
-    total.train += sum.train;
-    total.out_of_patch += sum.out_of_patch;
-  }
-  return total;
+  const std::vector<double> total = sums.total();
+  return {total[0], total[1]};
 }
 
 // Add to the votes of a row, and return those of the strongest class other than its own.
@@ -149,7 +139,7 @@ double log_sum(const Table& table, ForMargins for_margins) {
 
 template <class Count>
 Correct add_class_votes(const LearnerVotes<std::uint16_t>& votes, std::span<const std::int64_t> patch,
-                        const ClassOutputs<Count>& outputs, const ClassJudge& judge, Threads& threads) {
+                        const ClassOutputs<Count>& outputs, const ClassJudge& judge, RowSums& sums, Threads& threads) {
   const auto add = [&, outputs](std::int64_t i, std::uint16_t vote, bool is_out_of_patch) {
     const auto count = [&](Count* counts, std::int32_t* rivals) {
       const Count n = ++counts[i * outputs.n_classes + vote];
@@ -158,13 +148,13 @@ Correct add_class_votes(const LearnerVotes<std::uint16_t>& votes, std::span<cons
     count(outputs.votes, outputs.rivals);
     if (is_out_of_patch) count(outputs.oop_votes, outputs.oop_rivals);
   };
-  return add_rows(votes, patch, outputs, judge, threads, add);
+  return add_rows(votes, patch, outputs, judge, sums, threads, add);
 }
 
 template <class Count>
 Correct add_colour_votes(const LearnerVotes<std::int8_t>& votes, const std::int8_t* colours,
                          std::span<const std::int64_t> patch, const ClassOutputs<Count>& outputs,
-                         const ClassJudge& judge, Threads& threads) {
+                         const ClassJudge& judge, RowSums& sums, Threads& threads) {
   std::vector<Count> counts[2];  // what a vote of -1, of +1 adds to each class
   for (std::int64_t k = 0; k < outputs.n_classes; ++k) {
     counts[0].push_back(colours[k] < 0);
@@ -177,7 +167,7 @@ Correct add_colour_votes(const LearnerVotes<std::int8_t>& votes, const std::int8
     if (is_out_of_patch)
       outputs.oop_rivals[i] = add_counts(added, outputs.oop_votes + i * n_classes, n_classes, outputs.labels[i]);
   };
-  return add_rows(votes, patch, outputs, judge, threads, add);
+  return add_rows(votes, patch, outputs, judge, sums, threads, add);
 }
 
 template <class Count>
@@ -223,10 +213,10 @@ void weigh_one_against_rest(const ClassVotes<Count>& outputs, std::int64_t n_lea
 
 #define MPBOOST_INSTANTIATE(Count)                                                                                \
   template Correct add_class_votes(const LearnerVotes<std::uint16_t>&, std::span<const std::int64_t>,             \
-                                   const ClassOutputs<Count>&, const ClassJudge&, Threads&);                      \
+                                   const ClassOutputs<Count>&, const ClassJudge&, RowSums&, Threads&);            \
   template Correct add_colour_votes(const LearnerVotes<std::int8_t>&, const std::int8_t*,                         \
                                     std::span<const std::int64_t>, const ClassOutputs<Count>&, const ClassJudge&, \
-                                    Threads&);                                                                    \
+                                    RowSums&, Threads&);                                                          \
   template void weigh_margins(const ClassVotes<Count>&, const ClassWeights&, Threads&);                           \
   template void weigh_confusions(const ClassVotes<Count>&, const std::int8_t*, const ClassWeights&, Threads&);    \
   template void weigh_one_against_rest(const ClassVotes<Count>&, std::int64_t, const ClassWeights&, Threads&);

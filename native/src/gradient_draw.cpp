@@ -1,148 +1,306 @@
 #include "mpboost/gradient_draw.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 
 namespace mpboost {
 namespace {
 
-constexpr std::int64_t block_length = summed_rows;  // lengths are kept for blocks of rows, and computed again for rows
+constexpr std::int64_t block_length = summed_rows;  // sizes are kept for blocks of rows, and computed again for rows
+constexpr std::int64_t chunk_blocks = chunk_rows / block_length;
 constexpr std::int64_t batch_blocks = 32, batch_rows = batch_blocks * block_length;
 
-struct Place {
-  std::int64_t row;
-  double length;
+// Positions on the line are whole numbers, so that sums of lengths are exact, in any order: 2^shift is the distance of
+// two points, on average. The line is shorter than 2^51, since 52 bits can be rounded without a branch.
+std::int64_t to_units(double length) {
+  return std::bit_cast<std::int64_t>(length + 0x1p52) - std::bit_cast<std::int64_t>(0x1p52);
+}
+
+// Turns sizes and weights of rows, of blocks or of chunks into lengths.
+struct Scale {
+  int shift;
+  double per_size, per_weight;
+
+  double length(double size, double weight) const { return per_size * size + per_weight * weight; }
 };
 
-// All rows laid end to end, each as long as it is likely to be drawn.
-class Line {
+// Lay n items end to end, from `start` on, and write where they end. Rounding must not open gaps: no item goes beyond
+// `end`, and the last that has a length ends there.
+void lay(std::int64_t n, const double* lengths, std::int64_t start, std::int64_t end, std::int64_t* ends) {
+  for (std::int64_t i = 0; i < n; ++i) ends[i] = to_units(lengths[i]);
+  for (std::int64_t i = 0; i < n; ++i) ends[i] = std::min(start += ends[i], end);
+  for (std::int64_t i = n - 1; i >= 0 && ends[i] < end; --i) {
+    ends[i] = end;
+    if (lengths[i] > 0) break;
+  }
+}
+
+Scale make_scale(std::span<const ChunkSize> chunks, double exploration, std::int64_t n_drawn, Threads& threads) {
+  const auto n_chunks = static_cast<std::int64_t>(chunks.size());
+  RowSums sums;
+  sums.add_rows(n_chunks * chunk_rows, 2, chunk_rows, std::max<std::int64_t>(1, n_chunks), threads, [=] {
+    return [=](std::int64_t first, std::int64_t, double* sum) {
+      const ChunkSize& chunk = chunks[static_cast<std::size_t>(first / chunk_rows)];
+      sum[0] = chunk.size;
+      sum[1] = chunk.weight;
+    };
+  });
+  const double size = sums.total()[0], weight = sums.total()[1];
+  if (size == 0) exploration = 1;
+  const int shift = std::countl_zero(static_cast<std::uint64_t>(n_drawn)) - 13;  // 51 bits, with those of n_drawn
+  const auto length = static_cast<double>(n_drawn << shift);
+  const Scale scale{shift, exploration < 1 ? (1 - exploration) * length / size : 0,
+                    exploration > 0 ? exploration * length / weight : 0};
+  const double total = scale.length(size, weight);
+  if (!(total > 0 && std::isfinite(total)))
+    throw std::invalid_argument("no row can be drawn: gradients or weights are all zero, or not finite");
+  return scale;
+}
+
+// The sizes of rows, computed when they are asked for, and those of their blocks.
+class Blocks {
  public:
-  Line(const GradientRows& rows, const float* weights, double exploration, Threads& threads)
-      : rows_(rows), weights_(weights), is_sized_(exploration < 1), compute_sizes_(kernels().gradient_sizes) {
-    const auto n_blocks = static_cast<std::size_t>((rows.n_rows + block_length - 1) / block_length);
-    std::vector<double> sizes(n_blocks), block_weights(n_blocks);
-    sum_blocks(sizes.data(), block_weights.data(), threads);
-    const double size = std::accumulate(sizes.begin(), sizes.end(), 0.0);
-    const double weight = std::accumulate(block_weights.begin(), block_weights.end(), 0.0);
-    if (size == 0) exploration = 1;
-    const auto n_rows = static_cast<double>(rows.n_rows);
-    per_size_ = exploration < 1 ? (1 - exploration) * n_rows / size : 0;
-    per_weight_ = exploration > 0 ? exploration * n_rows / weight : 0;
-    ends_ = std::move(sizes);
-    double end = 0;
-    for (std::size_t block = 0; block < n_blocks; ++block)
-      ends_[block] = end += per_size_ * ends_[block] + per_weight_ * block_weights[block];
-    if (!(end > 0 && std::isfinite(end)))
-      throw std::invalid_argument("no row can be drawn: gradients or weights are all zero, or not finite");
-  }
-
-  double length() const { return ends_.back(); }
-
-  // Finds the rows that points fall on; points must ascend. Lengths are added up from the beginning of a block, so that
-  // it does not matter with which point a walk begins.
-  class Walk {
-   public:
-    Walk(const Line& line, double first)
-        : line_(line), block_(std::ranges::upper_bound(line.ends_, first) - line.ends_.begin()) {
-      block_ = std::min(block_, std::ssize(line.ends_) - 1);
-      enter();
-    }
-
-    Place find(double point) {
-      const double* ends = line_.ends_.data();
-      point = std::min(point, std::nextafter(line_.length(), 0.0));
-      if (ends[block_] <= point) {
-        while (ends[block_] <= point) ++block_;
-        enter();
-      }
-      const double rest = point - start_;
-      while (end_ <= rest && row_ + 1 < block_length) end_ += lengths_[++row_];
-      // Rounding may put the point behind the last row; rows of length zero must not be drawn.
-      std::int64_t row = row_;
-      while (row > 0 && lengths_[row] <= 0) --row;
-      return {block_ * block_length + row, lengths_[row]};
-    }
-
-   private:
-    void enter() {
-      line_.measure(block_, lengths_);
-      start_ = block_ > 0 ? line_.ends_[static_cast<std::size_t>(block_ - 1)] : 0.0;
-      row_ = 0;
-      end_ = lengths_[0];
-    }
-
-    const Line& line_;
-    std::int64_t block_, row_ = 0;
-    double start_ = 0, end_ = 0;  // where the block begins, and from there on where the row ends
-    double lengths_[block_length];
-  };
-
- private:
-  // Write the sizes and weights of n rows from `first` on; zeros beyond the last row.
-  void read(std::int64_t first, std::int64_t n, float* sizes, float* weights) const {
-    const std::int64_t n_read = std::min(n, rows_.n_rows - first), start = first * rows_.n_outputs;
-    if (is_sized_)
-      compute_sizes_({n_read, rows_.n_outputs, rows_.gradients + start, rows_.hessians + start, rows_.smoothing},
-                     sizes);
-    weights_ ? std::copy_n(weights_ + first, n_read, weights) : std::fill_n(weights, n_read, 1.0f);
-    std::fill(is_sized_ ? sizes + n_read : sizes, sizes + n, 0.0f);
-    std::fill(weights + n_read, weights + n, 0.0f);
-  }
-
-  void sum_blocks(double* sizes, double* weights, Threads& threads) const {
+  Blocks(const GradientLine& line, Threads& threads)
+      : line_(line),
+        is_sized_(line.exploration < 1),
+        compute_sizes_(kernels().gradient_sizes),
+        sizes_(static_cast<std::size_t>((line.rows.n_rows + block_length - 1) / block_length)),
+        weights_(sizes_.size()) {
     const auto sum = kernels().sum_blocks;
-    threads.for_ranges(rows_.n_rows, 16 * batch_rows, [&](std::int64_t begin, std::int64_t end) {
+    threads.for_ranges(line.rows.n_rows, 8 * batch_rows, [&](std::int64_t begin, std::int64_t end) {
       float row_sizes[batch_rows], row_weights[batch_rows];
       for (std::int64_t first = begin; first < end; first += batch_rows) {
         const std::int64_t n_blocks = std::min(batch_blocks, (end - first + block_length - 1) / block_length);
-        read(first, n_blocks * block_length, row_sizes, row_weights);
-        if (is_sized_) sum(row_sizes, n_blocks, sizes + first / block_length);
-        sum(row_weights, n_blocks, weights + first / block_length);
+        const auto [read_sizes, read_weights] = read(first, n_blocks * block_length, row_sizes, row_weights);
+        if (is_sized_) sum(read_sizes, n_blocks, sizes_.data() + first / block_length);
+        sum(read_weights, n_blocks, weights_.data() + first / block_length);
       }
     });
   }
 
-  void measure(std::int64_t block, double* lengths) const {
-    float sizes[block_length], weights[block_length];
-    read(block * block_length, block_length, sizes, weights);
-    for (int i = 0; i < block_length; ++i) lengths[i] = per_size_ * sizes[i] + per_weight_ * weights[i];
+  std::int64_t size() const { return std::ssize(sizes_); }
+
+  std::vector<ChunkSize> sum_chunks() const {
+    std::vector<ChunkSize> chunks((sizes_.size() + chunk_blocks - 1) / chunk_blocks);
+    for (std::size_t block = 0; block < sizes_.size(); ++block) {
+      ChunkSize& chunk = chunks[block / chunk_blocks];
+      chunk.size += sizes_[block];
+      chunk.weight += weights_[block];
+    }
+    return chunks;
   }
 
-  GradientRows rows_;
-  const float* weights_;
+  // Find out where blocks end, given where the chunks do.
+  std::vector<std::int64_t> lay_blocks(const Scale& scale, std::int64_t start,
+                                       std::span<const std::int64_t> chunk_ends) const {
+    std::vector<std::int64_t> ends(sizes_.size());
+    double lengths[chunk_blocks];
+    for (std::int64_t chunk = 0, first = 0; first < size(); ++chunk, first += chunk_blocks) {
+      const std::int64_t n = std::min(chunk_blocks, size() - first);
+      const double *sizes = sizes_.data() + first, *weights = weights_.data() + first;
+      for (std::int64_t i = 0; i < n; ++i) lengths[i] = scale.length(sizes[i], weights[i]);
+      const std::int64_t end = chunk_ends[static_cast<std::size_t>(chunk)];
+      lay(n, lengths, start, end, ends.data() + first);
+      start = end;
+    }
+    return ends;
+  }
+
+  // Compute the lengths of the rows of a block; 0 beyond the last row.
+  void measure(std::int64_t block, const Scale& scale, double* lengths) const {
+    float row_sizes[block_length], row_weights[block_length];
+    const auto [sizes, weights] = read(block * block_length, block_length, row_sizes, row_weights);
+    for (int i = 0; i < block_length; ++i) lengths[i] = scale.length(sizes[i], weights[i]);
+  }
+
+ private:
+  struct Read {
+    const float *sizes, *weights;
+  };
+
+  // The sizes and weights of n rows from `first` on, zeros beyond the last row, in memory that is given, or in place.
+  Read read(std::int64_t first, std::int64_t n, float* sizes, float* weights) const {
+    const GradientRows& rows = line_.rows;
+    const std::int64_t n_read = std::min(n, rows.n_rows - first), start = first * rows.n_outputs;
+    if (is_sized_)
+      compute_sizes_({n_read, rows.n_outputs, rows.gradients + start, rows.hessians + start, rows.smoothing}, sizes);
+    std::fill(is_sized_ ? sizes + n_read : sizes, sizes + n, 0.0f);
+    if (line_.weights && n_read == n) return {sizes, line_.weights + first};
+    line_.weights ? std::copy_n(line_.weights + first, n_read, weights) : std::fill_n(weights, n_read, 1.0f);
+    std::fill(weights + n_read, weights + n, 0.0f);
+    return {sizes, weights};
+  }
+
+  GradientLine line_;
   bool is_sized_;
   void (*compute_sizes_)(const GradientRows&, float*);
-  double per_size_, per_weight_;
-  std::vector<double> ends_;  // of the blocks
+  std::vector<double> sizes_, weights_;
 };
+
+// The points of a draw: point j is at a random place of [j, j + 1) * 2^shift.
+struct Points {
+  Stream stream;
+  int shift;
+
+  std::int64_t place(std::int64_t j) const {
+    return (j << shift) + static_cast<std::int64_t>(stream.bits(static_cast<std::uint64_t>(j)) >> (64 - shift));
+  }
+  // The number of points before a position.
+  std::int64_t count(std::int64_t position) const {
+    const std::int64_t j = position >> shift;
+    return j + (place(j) < position);
+  }
+};
+
+// Find the first of 32 items that ends behind a position, by halves, without a branch.
+std::int64_t find_item(const std::int64_t* ends, std::int64_t position) {
+  std::int64_t item = 0;
+  for (int half = 16; half > 0; half /= 2) item += half * std::int64_t{ends[item + half - 1] <= position};
+  return item;
+}
+
+// Up to 32 blocks of 32 rows. The rows of a block are measured when a draw has a point there.
+class Stretch {
+ public:
+  static constexpr std::int64_t max_blocks = batch_blocks;
+  static_assert(max_blocks == 32 && block_length == 32);
+
+  Stretch(const Blocks& blocks, const Scale& scale) : blocks_(blocks), scale_(scale) {}
+
+  // Go to n blocks, given where they end.
+  void enter(std::int64_t first_block, std::int64_t n, std::int64_t start, const std::int64_t* ends) {
+    first_block_ = first_block;
+    n_blocks_ = n;
+    start_ = start;
+    std::copy_n(ends, n, block_ends_);
+    std::fill(block_ends_ + n, block_ends_ + max_blocks, ends[n - 1]);
+    std::fill(is_measured_, is_measured_ + n, false);
+  }
+
+  std::int64_t end() const { return block_ends_[max_blocks - 1]; }
+
+  // Add the rows that points fall on. Few points are looked up, each alone; if there are many, rows count the points up
+  // to their ends.
+  void draw(const Points& points, GradientDraw& drawn) {
+    const std::int64_t first = points.count(start_), n_points = points.count(end()) - first;
+    const std::int64_t n = n_points < batch_rows / 8 ? look_up(points, first, n_points) : count_by_row(points);
+    const std::size_t n_before = drawn.rows.size();
+    drawn.rows.resize(n_before + static_cast<std::size_t>(n));
+    drawn.weights.resize(n_before + static_cast<std::size_t>(n));
+    std::int64_t* all_rows = drawn.rows.data() + n_before;
+    double* all_weights = drawn.weights.data() + n_before;
+    const auto unit = static_cast<double>(std::int64_t{1} << scale_.shift);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t n_own = point_ends_[i] - (i > 0 ? point_ends_[i - 1] : first);
+      all_rows[i] = first_block_ * block_length + rows_[i];
+      all_weights[i] = static_cast<double>(n_own) * unit / lengths_[rows_[i]];
+    }
+  }
+
+ private:
+  // Both write rows that are drawn and the number of points up to their ends, and return how many rows there are.
+  std::int64_t look_up(const Points& points, std::int64_t first, std::int64_t n_points) {
+    std::int64_t last_row = -1, n = -1;
+    for (std::int64_t j = first; j < first + n_points; ++j) {
+      const std::int64_t place = points.place(j), block = find_item(block_ends_, place);
+      if (!is_measured_[block]) measure(block);
+      const std::int64_t row = block * block_length + find_item(ends_ + block * block_length, place);
+      n += row != last_row;
+      last_row = rows_[n] = row;
+      point_ends_[n] = j + 1;
+    }
+    return n + 1;
+  }
+
+  std::int64_t count_by_row(const Points& points) {
+    for (std::int64_t block = 0; block < n_blocks_; ++block)
+      if (!is_measured_[block]) measure(block);
+    const int shift = points.shift;
+    const std::int64_t first = start_ >> shift, last = end() >> shift;
+    places_.resize(static_cast<std::size_t>(last - first + 1));
+    for (std::int64_t j = first; j <= last; ++j) places_[static_cast<std::size_t>(j - first)] = points.place(j);
+    const std::int64_t* places = places_.data();
+    std::int64_t before = points.count(start_), n = 0;
+    for (std::int64_t row = 0; row < n_blocks_ * block_length; ++row) {
+      const std::int64_t j = ends_[row] >> shift, after = j + (places[j - first] < ends_[row]);
+      rows_[n] = row;  // kept only if it counts: no branch
+      point_ends_[n] = after;
+      n += after != before;
+      before = after;
+    }
+    return n;
+  }
+
+  void measure(std::int64_t block) {
+    double* lengths = lengths_ + block * block_length;
+    blocks_.measure(first_block_ + block, scale_, lengths);
+    lay(block_length, lengths, block > 0 ? block_ends_[block - 1] : start_, block_ends_[block],
+        ends_ + block * block_length);
+    is_measured_[block] = true;
+  }
+
+  const Blocks& blocks_;
+  Scale scale_;
+  std::int64_t first_block_ = 0, n_blocks_ = 0, start_ = 0;
+  std::int64_t block_ends_[max_blocks];
+  bool is_measured_[max_blocks];
+  double lengths_[batch_rows];
+  std::int64_t ends_[batch_rows];
+  std::int64_t rows_[batch_rows + 1], point_ends_[batch_rows + 1];  // of a draw, with room to write ahead
+  std::vector<std::int64_t> places_;
+};
+
+// Put the draws of stretches of the line together.
+GradientDraw join(std::span<GradientDraw> parts) {
+  GradientDraw all = std::move(parts[0]);
+  for (const GradientDraw& part : parts.subspan(1)) {
+    all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
+    all.weights.insert(all.weights.end(), part.weights.begin(), part.weights.end());
+  }
+  return all;
+}
 
 }  // namespace
 
-GradientDraw draw_by_gradient(const GradientRows& rows, const float* weights, double exploration, std::int64_t n_drawn,
-                              Stream stream, Threads& threads) {
-  const Line line(rows, weights, exploration, threads);
-  const double step = line.length() / static_cast<double>(n_drawn);
-  std::vector<Place> places(static_cast<std::size_t>(n_drawn));
-  threads.for_ranges(n_drawn, 512, [&](std::int64_t begin, std::int64_t end) {
-    Line::Walk walk(line, static_cast<double>(begin) * step);
-    for (std::int64_t j = begin; j < end; ++j) {
-      const double u = uniform(stream.bits(static_cast<std::uint64_t>(j)));
-      places[static_cast<std::size_t>(j)] = walk.find((static_cast<double>(j) + u) * step);
+std::vector<ChunkSize> measure_chunks(const GradientLine& line, Threads& threads) {
+  return Blocks(line, threads).sum_chunks();
+}
+
+std::vector<GradientDraw> draw_by_gradient(const GradientLine& line, std::span<const ChunkSize> chunks,
+                                           std::int64_t first_chunk, std::int64_t n_drawn,
+                                           std::span<const Stream> streams, Threads& threads) {
+  const Blocks blocks(line, threads);
+  std::vector<ChunkSize> own;
+  if (chunks.empty()) chunks = own = blocks.sum_chunks();
+  const Scale scale = make_scale(chunks, line.exploration, n_drawn, threads);
+  std::vector<double> chunk_lengths;
+  for (const auto& [size, weight] : chunks) chunk_lengths.push_back(scale.length(size, weight));
+  std::vector<std::int64_t> chunk_ends(chunks.size() + 1);  // that of no chunk is where the line begins
+  lay(std::ssize(chunks), chunk_lengths.data(), 0, n_drawn << scale.shift, chunk_ends.data() + 1);
+  const std::int64_t start = chunk_ends[static_cast<std::size_t>(first_chunk)];
+  const std::vector<std::int64_t> ends =
+      blocks.lay_blocks(scale, start, std::span(chunk_ends).subspan(static_cast<std::size_t>(first_chunk) + 1));
+
+  constexpr std::int64_t grain = 4096 / block_length;
+  std::vector<std::vector<GradientDraw>> draws(streams.size());
+  for (auto& parts : draws) parts.resize(static_cast<std::size_t>((blocks.size() + grain - 1) / grain + 1));
+  threads.for_ranges(blocks.size(), grain, [&](std::int64_t begin, std::int64_t end) {
+    Stretch stretch(blocks, scale);
+    std::int64_t position = begin ? ends[static_cast<std::size_t>(begin - 1)] : start;
+    const auto most = static_cast<std::size_t>((ends[static_cast<std::size_t>(end - 1)] - position) >> scale.shift) + 2;
+    for (auto& parts : draws) parts[static_cast<std::size_t>(begin / grain)].reserve(most);
+    for (std::int64_t block = begin; block < end; block += Stretch::max_blocks) {
+      stretch.enter(block, std::min(Stretch::max_blocks, end - block), position, ends.data() + block);
+      for (std::size_t k = 0; k < streams.size(); ++k)
+        stretch.draw({streams[k], scale.shift}, draws[k][static_cast<std::size_t>(begin / grain)]);
+      position = stretch.end();
     }
   });
-  GradientDraw draw;
-  draw.rows.reserve(places.size());
-  draw.weights.reserve(places.size());
-  for (const auto& [row, length] : places) {
-    if (draw.rows.empty() || draw.rows.back() != row) {
-      draw.rows.push_back(row);
-      draw.weights.push_back(0.0);
-    }
-    draw.weights.back() += step / length;
-  }
-  return draw;
+  std::vector<GradientDraw> drawn;
+  for (auto& parts : draws) drawn.push_back(join(parts));
+  return drawn;
 }
 
 }  // namespace mpboost

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "sweep.hpp"
 
@@ -51,18 +52,16 @@ class LeafSums {
     }
   }
 
-  // Add the sums to a total, and begin again.
-  void flush(Pair* total) {
+  // Write gradients and hessians in turn, and begin again.
+  void flush(double* out) {
     for (std::size_t i = 0; i < size_; ++i) {
-      if (n_outputs_ == 1)
-        total[i] += (sums_[4 * i] + sums_[4 * i + 1]) + (sums_[4 * i + 2] + sums_[4 * i + 3]);
-      else
-        total[i] += sums_[i];
+      const Pair sum =
+          n_outputs_ == 1 ? (sums_[4 * i] + sums_[4 * i + 1]) + (sums_[4 * i + 2] + sums_[4 * i + 3]) : sums_[i];
+      out[2 * i] = sum[0];
+      out[2 * i + 1] = sum[1];
     }
     std::ranges::fill(sums_, Pair{});
   }
-
-  std::size_t size() const { return size_; }
 
  private:
   std::int64_t n_outputs_;
@@ -70,10 +69,11 @@ class LeafSums {
   std::vector<Pair> sums_;  // [leaf][set] or [leaf][output]
 };
 
-// Blocks that are added up together: the more leaves and outputs, the more, so that the sums of all chunks take at most
-// about four bytes per row.
-std::int64_t chunk_blocks(std::size_t n_sums) {
-  return 16'384 / block_rows * static_cast<std::int64_t>(1 + n_sums / 4096);
+// Rows that are summed together: the more sums there are, the longer it takes to join two pieces.
+std::int64_t count_piece_rows(std::size_t n_sums) {
+  std::int64_t n_rows = 2048;
+  while (n_rows < chunk_rows && n_rows < 16 * static_cast<std::int64_t>(n_sums)) n_rows *= 2;
+  return n_rows;
 }
 
 struct WeightedResidual {
@@ -103,30 +103,26 @@ double compute_quantile(std::span<WeightedResidual> rows, double alpha) {
 }  // namespace
 
 std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients,
-                               const float* hessians, std::int64_t n_outputs, std::uint16_t* leaves, Threads& threads) {
+                               const float* hessians, std::int64_t n_outputs, std::uint16_t* leaves, RowSums& sums,
+                               Threads& threads) {
   const std::size_t n_leaves = tree.n_leaves(), n_sums = n_leaves * static_cast<std::size_t>(n_outputs);
-  const std::int64_t length = chunk_blocks(n_sums), n_blocks = columns.n_blocks();
-  const std::int64_t n_chunks = (n_blocks + length - 1) / length;
-  std::vector<Pair> sums(n_sums * static_cast<std::size_t>(n_chunks));
-  threads.for_ranges(n_chunks, 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t piece_rows = count_piece_rows(n_sums), grain = std::max<std::int64_t>(1, 4096 / piece_rows);
+  sums.add_rows(columns.n_rows(), 2 * n_sums, piece_rows, grain, threads, [&] {
     LeafFinder finder;
     finder.bind(tree, columns);
-    LeafSums chunk_sums(n_leaves, n_outputs);
-    for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      for (std::int64_t block = chunk * length; block < std::min(n_blocks, (chunk + 1) * length); ++block) {
-        const std::int64_t row = block * block_rows, n = std::min(block_rows, columns.n_rows() - row);
+    return [&, finder = std::move(finder), leaf_sums = LeafSums(n_leaves, n_outputs)](
+               std::int64_t first, std::int64_t n_rows, double* out) mutable {
+      for (std::int64_t row = first; row < first + n_rows; row += block_rows) {
+        const std::int64_t n = std::min(block_rows, first + n_rows - row);
         std::uint16_t found[block_rows];
-        finder.find(block, found);
+        finder.find(row / block_rows, found);
         std::copy_n(found, n, leaves + row);
-        chunk_sums.add(found, gradients + row * n_outputs, hessians + row * n_outputs, n);
+        leaf_sums.add(found, gradients + row * n_outputs, hessians + row * n_outputs, n);
       }
-      chunk_sums.flush(sums.data() + static_cast<std::size_t>(chunk) * n_sums);
-    }
+      leaf_sums.flush(out);
+    };
   });
-  std::vector<double> total(2 * n_sums);
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    for (std::size_t which = 0; which < 2; ++which) total[2 * (i % n_sums) + which] += sums[i][which];
-  return total;
+  return sums.total();
 }
 
 std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* weights, const std::uint16_t* leaves,

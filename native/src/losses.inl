@@ -192,22 +192,33 @@ double value_loss(ValueLoss loss, const LossRows<float>& rows) {
   return 0.0;
 }
 
-// Squares of gradients beyond 1.8e19 overflow: all such gradients count as equally large.
+// Write the sums of square(i) over the outputs of each row.
+template <class Square>
+[[gnu::always_inline]] inline void add_squares(const GradientRows& rows, float* __restrict sizes, Square square) {
+  if (rows.n_outputs == 1) {
+    for (std::int64_t i = 0; i < rows.n_rows; ++i) sizes[i] = square(i);
+    return;
+  }
+  for (std::int64_t i = 0; i < rows.n_rows; ++i) {
+    float sum = 0.0f;
+    for (std::int64_t k = 0; k < rows.n_outputs; ++k) sum += square(i * rows.n_outputs + k);
+    sizes[i] = sum;
+  }
+}
+
+// Squares of gradients beyond 1.8e19 overflow: where there are any, all such gradients count as equally large.
 void gradient_sizes(const GradientRows& rows, float* __restrict sizes) {
   const float *gradients = rows.gradients, *hessians = rows.hessians;
   const float smoothing = rows.smoothing;
-  const auto square = [=](std::int64_t i) {
-    return gradients[i] * gradients[i] + smoothing * (hessians[i] * hessians[i]);
-  };
-  if (rows.n_outputs == 1) {
-    for (std::int64_t i = 0; i < rows.n_rows; ++i) sizes[i] = square(i);
-  } else {
-    for (std::int64_t i = 0; i < rows.n_rows; ++i) {
-      float sum = 0.0f;
-      for (std::int64_t k = 0; k < rows.n_outputs; ++k) sum += square(i * rows.n_outputs + k);
-      sizes[i] = sum;
-    }
+  if (smoothing == 0.0f && rows.n_outputs == 1) {
+    for (std::int64_t i = 0; i < rows.n_rows; ++i) sizes[i] = size_of(gradients[i]);
+    return;
   }
+  if (smoothing == 0.0f)  // hessians need not be read
+    add_squares(rows, sizes, [=](std::int64_t i) { return gradients[i] * gradients[i]; });
+  else
+    add_squares(rows, sizes,
+                [=](std::int64_t i) { return gradients[i] * gradients[i] + smoothing * (hessians[i] * hessians[i]); });
   for (std::int64_t i = 0; i < rows.n_rows; ++i) sizes[i] = __builtin_sqrtf(at_most(sizes[i], largest));
 }
 

@@ -58,38 +58,30 @@ Correct sum_correct(const Batch& batch, const double* weights, std::int64_t n) {
 template <class Count>
 Correct add_votes(const LearnerVotes<std::int8_t>& votes, std::span<const std::int64_t> patch,
                   const BinaryOutputs<Count>& outputs, std::int8_t tie_label, const double* sample_weights,
-                  Threads& threads) {
-  // Sums per batch, added up in order: the same bits for any number of threads.
-  std::vector<Correct> sums(static_cast<std::size_t>((outputs.n_rows + batch_rows - 1) / batch_rows));
-  const std::int64_t grain = (votes.array ? 32 : 16) * batch_rows;  // a tree of 100 leaves takes 0.07 ms
-  threads.for_ranges(outputs.n_rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    VoteReader reader(votes);
-    Batch batch;
-    auto next = std::ranges::lower_bound(patch, begin);
-    for (std::int64_t first = begin; first < end; first += batch_rows) {
-      const std::int64_t n = std::min(batch_rows, end - first);
+                  RowSums& sums, Threads& threads) {
+  sums.add_rows(outputs.n_rows, 2, batch_rows, 8, threads, [&] {
+    return [&, reader = VoteReader(votes)](std::int64_t first, std::int64_t n, double* sum) mutable {
       const std::int8_t* new_votes = reader.read(first, n);
-      for (; next != patch.end() && *next < first + n; ++next) {
+      for (auto next = std::ranges::lower_bound(patch, first); next != patch.end() && *next < first + n; ++next) {
         outputs.in_patch_votes[*next] = static_cast<Count>(outputs.in_patch_votes[*next] + new_votes[*next - first]);
         ++outputs.in_patch_counts[*next];
       }
+      Batch batch;
       const double* row_weights = sample_weights ? sample_weights + first : nullptr;
       row_weights ? add_batch<true>(new_votes, outputs, first, n, tie_label, batch)
                   : add_batch<false>(new_votes, outputs, first, n, tie_label, batch);
-      sums[static_cast<std::size_t>(first / batch_rows)] = sum_correct(batch, row_weights, n);
-    }
+      const Correct correct = sum_correct(batch, row_weights, n);
+      sum[0] = correct.train;
+      sum[1] = correct.out_of_patch;
+    };
   });
-  Correct total{};
-  for (const Correct& sum : sums) {
-    total.train += sum.train;
-    total.out_of_patch += sum.out_of_patch;
-  }
-  return total;
+  const std::vector<double> total = sums.total();
+  return {total[0], total[1]};
 }
 
 template Correct add_votes(const LearnerVotes<std::int8_t>&, std::span<const std::int64_t>,
-                           const BinaryOutputs<std::int16_t>&, std::int8_t, const double*, Threads&);
+                           const BinaryOutputs<std::int16_t>&, std::int8_t, const double*, RowSums&, Threads&);
 template Correct add_votes(const LearnerVotes<std::int8_t>&, std::span<const std::int64_t>,
-                           const BinaryOutputs<std::int32_t>&, std::int8_t, const double*, Threads&);
+                           const BinaryOutputs<std::int32_t>&, std::int8_t, const double*, RowSums&, Threads&);
 
 }  // namespace mpboost

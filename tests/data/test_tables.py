@@ -54,9 +54,9 @@ def short_calls(monkeypatch):
 @pytest.mark.usefixtures("short_calls")
 def test_table_has_the_bins_of_the_array_in_one_call(threads, make, max_bins):
     X = make_holed_numbers()
-    expected = _native.BinMapper.fit(X, max_bins, 0, threads)
+    expected = _native.BinMapper.fit(X, max_bins, threads)
     table = make(X)
-    mapper = table.fit_mapper(max_bins, 0, threads)
+    mapper = table.fit_mapper(max_bins, threads)
     np.testing.assert_array_equal(mapper.offsets, expected.offsets)
     np.testing.assert_array_equal(mapper.edges, expected.edges)
     np.testing.assert_array_equal(read_codes(table, mapper, threads), expected.transform(X, threads).codes)
@@ -67,9 +67,9 @@ def test_table_has_the_bins_of_the_array_in_one_call(threads, make, max_bins):
 @pytest.mark.usefixtures("short_calls")
 def test_table_of_bytes_has_the_bins_of_the_array_in_one_call(threads, make, max_bins):
     X = make_numbers(dtype=np.uint8)
-    expected = _native.BinMapper.fit(X, max_bins, 0, threads)
+    expected = _native.BinMapper.fit(X, max_bins, threads)
     table = make(X)
-    mapper = table.fit_mapper(max_bins, 0, threads)
+    mapper = table.fit_mapper(max_bins, threads)
     np.testing.assert_array_equal(mapper.offsets, expected.offsets)
     np.testing.assert_array_equal(mapper.edges, expected.edges)
     np.testing.assert_array_equal(read_codes(table, mapper, threads), expected.transform(X, threads).codes)
@@ -77,9 +77,9 @@ def test_table_of_bytes_has_the_bins_of_the_array_in_one_call(threads, make, max
 
 def test_table_of_many_rows_has_the_bins_of_the_array_in_one_call(threads, monkeypatch):
     X = np.random.default_rng(0).normal(size=(tables.SAMPLE_ROWS + 1000, 3))
-    expected = _native.BinMapper.fit(X, 255, 3, threads)  # looks at a sample of the rows
+    expected = _native.BinMapper.fit(X, 255, threads)  # looks at a sample of the rows
     monkeypatch.setattr(tables, "SORTED_PER_CALL", 1)
-    np.testing.assert_array_equal(DenseTable(X).fit_mapper(255, 3, threads).edges, expected.edges)
+    np.testing.assert_array_equal(DenseTable(X).fit_mapper(255, threads).edges, expected.edges)
 
 
 @each_kind
@@ -92,7 +92,7 @@ def test_table_takes_rows(threads, make, rows):
     taken = table.take_rows(rows)
     assert (taken.n_rows, taken.n_columns) == X[rows].shape
     np.testing.assert_array_equal(taken.to_array(), X[rows])
-    mapper = table.fit_mapper(255, 0, threads)
+    mapper = table.fit_mapper(255, threads)
     np.testing.assert_array_equal(
         read_codes(taken, mapper, threads), mapper.transform(np.ascontiguousarray(X[rows]), threads).codes
     )
@@ -117,7 +117,7 @@ def test_column_table_gives_numbers_of_the_type_that_holds_all(threads):
 def test_column_table_bins_each_column_by_its_type(threads):
     # As floats these would be the same number.
     table = ColumnTable([np.array([2**60, 2**60 + 512]), np.array([0.0, 1.0])], [None, None])
-    assert read_codes(table, table.fit_mapper(255, 0, threads), threads).tolist() == [[0, 1], [0, 1]]
+    assert read_codes(table, table.fit_mapper(255, threads), threads).tolist() == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize("n_codes", [0, 1, 2, 100, 255])
@@ -125,7 +125,7 @@ def test_column_table_has_a_bin_for_each_category_that_may_occur(threads, n_code
     codes = np.full(1000, 255, dtype=np.uint8)
     codes[:3] = max(n_codes - 1, 0) if n_codes else 255
     table = ColumnTable([np.arange(1000.0), codes], [None, n_codes])
-    mapper = table.fit_mapper(2, 0, threads)  # whatever max_bins is
+    mapper = table.fit_mapper(2, threads)  # whatever max_bins is
     assert mapper.edges[mapper.offsets[1] :].tolist() == [code + 0.5 for code in range(n_codes - 1)]
     np.testing.assert_array_equal(read_codes(table, mapper, threads)[1], codes)
     everything = ColumnTable([np.arange(256.0), np.arange(256, dtype=np.uint8)], [None, 255])
@@ -149,7 +149,7 @@ def test_sparse_table_sums_and_sorts_without_touching_the_matrix(threads):
     flags = dict(vars(matrix))
     table = SparseTable.from_matrix(matrix)
     assert table.to_array().tolist() == [[2, 0], [0, 4], [4, 0]]
-    mapper = table.fit_mapper(255, 0, threads)
+    mapper = table.fit_mapper(255, threads)
     assert read_codes(table, mapper, threads).tolist() == [[1, 0, 2], [0, 1, 0]]
     for part, held in zip((matrix.data, matrix.indices, matrix.indptr), before, strict=True):
         np.testing.assert_array_equal(part, held)
@@ -198,7 +198,7 @@ def test_sparse_table_reads_indices_of_either_size(threads, index):
     matrix = sparse.csc_array(np.diag([1.0, 2.0, np.nan]))
     matrix.indices, matrix.indptr = matrix.indices.astype(index), matrix.indptr.astype(index)
     table = SparseTable.from_matrix(matrix)
-    codes = read_codes(table, table.fit_mapper(255, 0, threads), threads)
+    codes = read_codes(table, table.fit_mapper(255, threads), threads)
     assert codes.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 255]]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mpboost import Callback, MPGradientBoostingClassifier, MPGradientBoostingRegressor
-from mpboost.estimators.gradient_assembly import count_models
+from mpboost.estimators.gradient_assembly import count_models, draw_shares
 from mpboost.learners.splits import SPLIT_DTYPE
 
 QUICK = {"n_estimators": 60, "learning_rate": 0.3, "stopping": None, "random_state": 0}
@@ -394,3 +394,15 @@ def test_fits_that_differ_in_their_seed_differ():
     X, _ = make_data()
     one, other = (fit(random_state=seed).predict(X) for seed in (0, 1))
     assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(("n_samples", "n_drawn"), [(10, 10), (1000, 100), (997, 331), (50, 0)])
+@pytest.mark.parametrize("n_classes", [1, 2, 7])
+def test_draw_shares_takes_about_the_same_share_of_each_class(n_samples, n_drawn, n_classes):
+    codes = np.random.default_rng(0).integers(n_classes, size=n_samples).astype(np.uint16)
+    rows = draw_shares(codes, n_samples, n_drawn, seed=3)
+    assert len(set(rows.tolist())) == len(rows) == n_drawn
+    sizes = np.bincount(codes, minlength=n_classes)
+    assert (np.abs(np.bincount(codes[rows], minlength=n_classes) - sizes * n_drawn / n_samples) < 1).all()
+    assert (np.diff(codes[rows].astype(int)) >= 0).all()
+    assert n_drawn in (0, n_samples) or set(rows) != set(draw_shares(codes, n_samples, n_drawn, seed=4))

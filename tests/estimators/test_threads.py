@@ -11,7 +11,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import mpboost
-from mpboost import Callback, MPBoostClassifier
+from mpboost import Callback, MPBoostClassifier, MPGradientBoostingClassifier
 from tests.support.helpers import PATIENCE, FailAt, describe_model, run_script, run_short_of_threads
 
 # So many rows that every kernel has work for several threads.
@@ -314,3 +314,13 @@ def test_n_jobs_beyond_the_processors_is_no_error(n_jobs):
     model = MPBoostClassifier(n_estimators=5, random_state=0, n_jobs=n_jobs).fit(X, y)
     expected = MPBoostClassifier(n_estimators=5, random_state=0).fit(X, y)
     assert describe_model(model) == describe_model(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", [MPBoostClassifier, MPGradientBoostingClassifier])
+def test_bins_are_the_same_for_any_random_state(estimator):
+    X = np.random.default_rng(0).normal(size=(250_000, 2))  # so many that bins come from a sample of the rows
+    y = X[:, 0] > 0
+    models = [estimator(n_estimators=1, max_samples=100, stopping=None, random_state=seed).fit(X, y) for seed in (0, 1)]
+    edges = [model._ensemble.mapper.edges for model in models]
+    np.testing.assert_array_equal(*edges)

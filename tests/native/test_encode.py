@@ -28,7 +28,7 @@ def test_encode_of_pieces_in_any_order_is_transform(dtype, lay_out, n_threads):
     threads = _native.Threads(n_threads)
     rng = np.random.default_rng(n_threads)
     table = lay_out(make_table(dtype, N_ROWS, N_COLUMNS))
-    mapper = _native.BinMapper.fit(table, 255, 0, threads)
+    mapper = _native.BinMapper.fit(table, 255, threads)
     columns = _native.BinnedColumns(N_ROWS, N_COLUMNS)
     row_cuts, column_cuts = cut(rng, N_ROWS, 5), cut(rng, N_COLUMNS, 3)
     for piece in rng.permutation([(i, j) for i in range(5) for j in range(3)]):
@@ -44,7 +44,7 @@ def test_encode_of_pieces_in_any_order_is_transform(dtype, lay_out, n_threads):
 def test_encode_of_large_pieces_is_exact(dtype, n_threads):
     threads = _native.Threads(n_threads)
     table = make_table(dtype, 20_011, 11)
-    mapper = _native.BinMapper.fit(table, 255, 0, threads)
+    mapper = _native.BinMapper.fit(table, 255, threads)
     columns = _native.BinnedColumns(*table.shape)
     for first in (13_003, 0):
         mapper.encode(table[first : first + 13_003], columns, first, 0, threads)
@@ -68,7 +68,7 @@ def test_encode_counts_the_edges_below_each_value(threads, n_rows, n_edges):
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
 def test_encode_leaves_all_else_alone(threads, dtype):
     table = np.arange(1, 61, dtype=dtype).reshape(10, 6)
-    mapper = _native.BinMapper.fit(np.vstack([np.zeros_like(table[:1]), table]), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.vstack([np.zeros_like(table[:1]), table]), 255, threads)
     columns = _native.BinnedColumns(10, 6)
     mapper.encode(table[3:8, 2:5], columns, 3, 2, threads)
     inside = np.zeros((6, 10), dtype=bool)
@@ -79,7 +79,7 @@ def test_encode_leaves_all_else_alone(threads, dtype):
 
 def test_encode_remembers_missing_values_of_other_rows(threads):
     table = np.array([[np.nan, 1.0], [2.0, 3.0], [4.0, np.nan], [5.0, 6.0]])
-    mapper = _native.BinMapper.fit(table, 255, 0, threads)
+    mapper = _native.BinMapper.fit(table, 255, threads)
     columns = _native.BinnedColumns(4, 2)
     known = []
     for first in (3, 0, 2, 1):
@@ -89,7 +89,7 @@ def test_encode_remembers_missing_values_of_other_rows(threads):
 
 
 def test_encode_of_whole_columns_forgets_what_was_there(threads):
-    mapper = _native.BinMapper.fit(np.arange(8.0).reshape(4, 2), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.arange(8.0).reshape(4, 2), 255, threads)
     columns = mapper.transform(np.full((4, 2), np.nan), threads)
     mapper.encode(np.ones((4, 1)), columns, 0, 1, threads)
     assert [columns.has_missing(j) for j in range(2)] == [True, False]
@@ -97,7 +97,7 @@ def test_encode_of_whole_columns_forgets_what_was_there(threads):
 
 @pytest.mark.parametrize("shape", [(0, 2), (3, 0), (0, 0)])
 def test_encode_takes_empty_pieces(threads, shape):
-    mapper = _native.BinMapper.fit(np.arange(8.0).reshape(4, 2), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.arange(8.0).reshape(4, 2), 255, threads)
     columns = mapper.transform(np.full((4, 2), 4.0), threads)
     before = columns.codes.copy()
     mapper.encode(np.empty(shape), columns, 4 - shape[0], 2 - shape[1], threads)
@@ -109,34 +109,34 @@ def test_encode_takes_empty_pieces(threads, shape):
     [(-1, 0), (0, -1), (3, 0), (0, 2), (2**62, 0), (0, 2**62), (-(2**63), 0), (2**63 - 1, 2**63 - 1)],
 )
 def test_encode_rejects_pieces_beyond_the_columns(threads, first_row, first_column):
-    mapper = _native.BinMapper.fit(np.ones((4, 3)), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.ones((4, 3)), 255, threads)
     with pytest.raises(ValueError, match="beyond"):
         mapper.encode(np.ones((2, 2)), _native.BinnedColumns(4, 3), first_row, first_column, threads)
 
 
 @pytest.mark.parametrize("shape", [(5, 1), (1, 4)])
 def test_encode_rejects_larger_pieces(threads, shape):
-    mapper = _native.BinMapper.fit(np.ones((4, 3)), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.ones((4, 3)), 255, threads)
     with pytest.raises(ValueError, match="beyond"):
         mapper.encode(np.ones(shape), _native.BinnedColumns(4, 3), 0, 0, threads)
 
 
 @pytest.mark.parametrize("n_columns", [0, 2, 4])
 def test_encode_rejects_columns_of_another_table(threads, n_columns):
-    mapper = _native.BinMapper.fit(np.ones((4, 3)), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.ones((4, 3)), 255, threads)
     with pytest.raises(ValueError, match="number of columns"):
         mapper.encode(np.ones((4, 0)), _native.BinnedColumns(4, n_columns), 0, 0, threads)
 
 
 @pytest.mark.parametrize("table", [np.ones(4), np.array([["a"]]), None], ids=["one dimension", "text", "nothing"])
 def test_encode_rejects_other_tables(threads, table):
-    mapper = _native.BinMapper.fit(np.ones((4, 1)), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.ones((4, 1)), 255, threads)
     with pytest.raises(TypeError):
         mapper.encode(table, _native.BinnedColumns(4, 1), 0, 0, threads)
 
 
 def test_encode_needs_columns(threads):
-    mapper = _native.BinMapper.fit(np.ones((4, 1)), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.ones((4, 1)), 255, threads)
     with pytest.raises(TypeError):
         mapper.encode(np.ones((4, 1)), None, 0, 0, threads)
 

@@ -1,10 +1,18 @@
 """Rows drawn by the sizes of their gradients, against what their places on a line say."""
 
+import functools
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mpboost import _native
 from tests.support.native.everywhere import assert_all_equal, call_everywhere
+from tests.support.native.naive_sums import draw_cuts, join_naively
+
+CHUNK = _native.CHUNK_ROWS
 
 LARGEST = np.finfo(np.float32).max
 
@@ -21,9 +29,13 @@ def make_draw(n_rows, shape=(), seed=0):
 
 
 def draw(state, threads, exploration=0.2, n_drawn=500, seed=0, iteration=0):
-    return _native.draw_by_gradient(
-        **state, exploration=exploration, n_drawn=n_drawn, seed=seed, iteration=iteration, threads=threads
-    )
+    ((rows, weights),) = draw_several(state, threads, [iteration], exploration, n_drawn, seed)
+    return rows, weights
+
+
+def draw_several(state, threads, iterations, exploration=0.2, n_drawn=500, seed=0, **part):
+    arguments = {"exploration": exploration, "n_drawn": n_drawn, "seed": seed, "iterations": np.array(iterations)}
+    return _native.draw_by_gradient(**state, **arguments, threads=threads, **part)
 
 
 def find_lengths(state, exploration):
@@ -95,6 +107,101 @@ def test_draw_by_gradient_without_gradients_goes_by_weights(threads):
     assert_all_equal([by_weight, draw(state | {"gradients": nothing, "hessians": nothing}, threads)])
 
 
+def draw_naively(state, exploration, n_drawn, bits):
+    """Lay rows end to end, chunk by chunk, block by block, and find the row of each point, in whole numbers."""
+    shift = 51 - n_drawn.bit_length()
+    rows = np.stack([np.abs(state["gradients"]), state["weights"]], axis=1).astype(np.float64)
+
+    def add_lanes(block):  # as the kernel adds up 32 rows
+        lanes = np.cumsum(np.pad(block, ((0, 32 - len(block)), (0, 0))).reshape(4, 8, 2), axis=0)[-1]
+        return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
+
+    def cut(numbers, length):
+        return [numbers[first : first + length] for first in range(0, len(numbers), length)]
+
+    blocks = np.array([add_lanes(block) for block in cut(rows, 32)])
+    chunks = np.array([np.cumsum(some, axis=0)[-1] for some in cut(blocks, CHUNK // 32)])
+    total = join_naively([*chunks])
+    length = float(n_drawn << shift)
+    scale = [(1 - exploration) * length / total[0], exploration * length / total[1]]
+
+    def lay(items, start, end):
+        lengths = scale[0] * items[:, 0] + scale[1] * items[:, 1]
+        ends = [min(start + int(x), end) for x in np.cumsum(np.rint(lengths))]
+        for i in reversed(range(len(ends))):
+            ends[i] = end
+            if lengths[i] > 0:
+                break
+        return ends, lengths
+
+    row_ends, row_lengths, start = [], [], 0
+    chunk_ends, _ = lay(chunks, 0, n_drawn << shift)
+    for chunk, chunk_end in enumerate(chunk_ends):
+        block_ends, _ = lay(cut(blocks, CHUNK // 32)[chunk], start, chunk_end)
+        for block, block_end in enumerate(block_ends):
+            first = chunk * CHUNK + block * 32
+            ends, lengths = lay(rows[first : first + 32], start, block_end)
+            row_ends += ends
+            row_lengths += [*lengths]
+            start = block_end
+    places = (np.arange(n_drawn) << shift) + (bits >> np.uint64(64 - shift)).astype(np.int64)
+    drawn, counts = np.unique(np.searchsorted(row_ends, places, side="right"), return_counts=True)
+    return drawn, counts * 2.0**shift / np.array(row_lengths)[drawn]
+
+
+@pytest.mark.parametrize("exploration", [0.1, 0.9])
+@pytest.mark.parametrize(("n_rows", "n_drawn"), [(1, 7), (31, 5), (33, 200), (5003, 60), (5003, 2000), (40_001, 9000)])
+def test_draw_by_gradient_matches_naive_twin(kernels, threads, n_rows, n_drawn, exploration):
+    state = make_draw(n_rows) | {"smoothing": 0.0}
+    rows, weights = draw(state, threads, exploration, n_drawn, seed=5, iteration=3)
+    expected = draw_naively(state, exploration, n_drawn, draw_bits(n_drawn, seed=5, iteration=3))
+    assert_all_equal([(rows, weights), expected])
+
+
+def draw_bits(n, seed, iteration):
+    """The random bits of points: splitmix64 of a seed, an iteration and the purpose of the draw."""
+    step = 0x9E3779B97F4A7C15
+
+    def mix(z):
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    state = mix((mix((mix((seed + step) % 2**64) + iteration + step) % 2**64) + 1) % 2**64)
+    return np.array([mix((state + (j + 1) * step) % 2**64) for j in range(n)], dtype=np.uint64)
+
+
+@pytest.mark.parametrize("n_drawn", [300, 30_000])
+def test_draw_by_gradient_draws_each_iteration_as_if_alone(threads, n_drawn):
+    state = make_draw(20_003)
+    together = draw_several(state, threads, [7, 3, 5], n_drawn=n_drawn)
+    alone = [draw(state, threads, iteration=iteration, n_drawn=n_drawn) for iteration in (7, 3, 5)]
+    for several, single in zip(together, alone, strict=True):
+        assert_all_equal([several, single])
+    assert draw_several(state, threads, np.empty(0, dtype=np.int64)) == []
+
+
+@settings(max_examples=25)
+@given(bounds=draw_cuts(3 * CHUNK + 99), exploration=st.sampled_from([0.0, 0.2, 1.0]), n_drawn=st.integers(1, 9999))
+def test_draw_by_gradient_is_the_same_for_any_parts_of_the_rows(bounds, exploration, n_drawn):
+    state, threads = make_draw(3 * CHUNK + 99), _native.Threads(2)
+    smoothing = {"smoothing": state.pop("smoothing")}
+    parts = {
+        start: {name: array[start:end] for name, array in state.items()} | smoothing
+        for start, end in itertools.pairwise(bounds)
+        if start % CHUNK == 0  # else it is an empty part behind the last row
+    }
+    measure = functools.partial(_native.measure_chunks, exploration=exploration, threads=threads)
+    chunks = np.concatenate([measure(**part) for part in parts.values()])
+    drawn = [
+        draw_several(part, threads, [0, 1], exploration, n_drawn, chunks=chunks, first_row=start)
+        for start, part in parts.items()
+    ]
+    for k, whole in enumerate(draw_several(state | smoothing, threads, [0, 1], exploration, n_drawn)):
+        rows = [draws[k][0] + start for draws, start in zip(drawn, parts, strict=True)]
+        assert_all_equal([whole, (np.concatenate(rows), np.concatenate([draws[k][1] for draws in drawn]))])
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e15, LARGEST])
 def test_draw_by_gradient_takes_gradients_of_any_size(kernels, threads, scale):
     state = make_draw(1000) | {"smoothing": 0.0}
@@ -117,9 +224,14 @@ def test_draw_by_gradient_takes_gradients_of_any_size(kernels, threads, scale):
         pytest.param({"exploration": 1.1}, "exploration", id="exploration"),
         pytest.param({"exploration": np.nan}, "exploration", id="exploration is nan"),
         pytest.param({"n_drawn": 0}, "n_drawn", id="none"),
+        pytest.param({"n_drawn": 2**31}, "n_drawn", id="too many"),
+        pytest.param({"first_row": CHUNK}, "chunks of all rows", id="part without chunks"),
+        pytest.param({"first_row": 5, "chunks": np.ones((1, 2))}, "whole chunks", id="part inside a chunk"),
+        pytest.param({"first_row": CHUNK, "chunks": np.ones((1, 2))}, "all chunks", id="few chunks"),
+        pytest.param({"chunks": np.ones((1, 3))}, "all chunks", id="chunks of another shape"),
     ],
 )
 def test_draw_by_gradient_rejects_wrong_arguments(threads, wrong, message):
-    arguments = make_draw(10) | {"exploration": 0.2, "n_drawn": 5, "seed": 0, "iteration": 0}
+    arguments = make_draw(10) | {"exploration": 0.2, "n_drawn": 5, "seed": 0, "iterations": np.arange(1)}
     with pytest.raises(ValueError, match=message):
         _native.draw_by_gradient(**(arguments | wrong), threads=threads)

@@ -56,8 +56,8 @@ def assert_same_columns(found, expected):
 
 
 def assert_like_dense(dense, csc, max_bins, threads):
-    mapper = _native.BinMapper.fit_sparse(*csc, max_bins, 7, threads)
-    expected = _native.BinMapper.fit(dense, max_bins, 7, threads)
+    mapper = _native.BinMapper.fit_sparse(*csc, max_bins, threads)
+    expected = _native.BinMapper.fit(dense, max_bins, threads)
     np.testing.assert_array_equal(mapper.offsets, expected.offsets)
     assert mapper.edges.tobytes() == expected.edges.tobytes()
     columns = mapper.transform_sparse(*csc, threads)
@@ -78,7 +78,7 @@ def test_sparse_tables_are_binned_like_dense_ones(dtype, density, max_bins, n_th
 @pytest.mark.parametrize("max_bins", [5, 255])
 def test_sparse_tables_are_binned_like_naive_ones(threads, dtype, max_bins):
     dense, csc = make_sparse(dtype, 900, 5, 0.4)
-    mapper = _native.BinMapper.fit_sparse(*csc, max_bins, 0, threads)
+    mapper = _native.BinMapper.fit_sparse(*csc, max_bins, threads)
     codes = expand_all(mapper.transform_sparse(*csc, threads), threads).codes
     for j in range(5):
         edges = edges_of(mapper, j)
@@ -132,7 +132,7 @@ def test_sparse_tables_may_store_nothing(threads, shape):
 def test_sparse_tables_code_unseen_numbers_and_zeros(threads):
     # Zero is below, between and above what was fitted.
     fitted = np.array([[3.0, -2.0, -4.0], [4.0, 1.0, -3.0]])
-    mapper = _native.BinMapper.fit(fitted, 255, 0, threads)
+    mapper = _native.BinMapper.fit(fitted, 255, threads)
     table = np.array([[0.0, 0.0, 0.0], [9.0, np.nan, np.inf], [0.0, -np.inf, -9.0]])
     columns = mapper.transform_sparse(*as_csc(table, table != 0), threads)
     assert expand_all(columns, threads).codes.tolist() == [[0, 1, 0], [1, MISSING, 0], [1, 1, 0]]
@@ -140,7 +140,7 @@ def test_sparse_tables_code_unseen_numbers_and_zeros(threads):
 
 def test_expand_writes_the_named_columns_in_their_order(threads):
     dense, csc = make_sparse("float64", 300, 9, 0.3)
-    mapper = _native.BinMapper.fit(dense, 255, 0, threads)
+    mapper = _native.BinMapper.fit(dense, 255, threads)
     columns = mapper.transform_sparse(*csc, threads)
     out = _native.BinnedColumns(300, 5)
     features = np.array([7, 0, 7, 3])
@@ -152,7 +152,7 @@ def test_expand_writes_the_named_columns_in_their_order(threads):
 def test_expand_forgets_what_the_columns_held(threads):
     rng = np.random.default_rng(0)
     dense, csc = make_sparse("float64", 300, 9, 0.3)
-    mapper = _native.BinMapper.fit(dense, 40, 0, threads)
+    mapper = _native.BinMapper.fit(dense, 40, threads)
     whole = mapper.transform(dense, threads)
     columns = mapper.transform_sparse(*csc, threads)
     out = _native.BinnedColumns(300, 3)
@@ -167,7 +167,7 @@ def test_expand_forgets_what_the_columns_held(threads):
 def test_sparse_columns_show_what_they_store(threads):
     table = np.array([[0.0, 2.0], [0.0, 0.0], [3.0, np.nan]])
     indptr, indices, data, n_rows = as_csc(table, table != 0)
-    columns = _native.BinMapper.fit(table, 255, 0, threads).transform_sparse(indptr, indices, data, n_rows, threads)
+    columns = _native.BinMapper.fit(table, 255, threads).transform_sparse(indptr, indices, data, n_rows, threads)
     assert columns.indptr.tolist() == [0, 1, 3]
     assert columns.rows.tolist() == [2, 0, 2]
     assert columns.codes.tolist() == [1, 1, MISSING]
@@ -181,7 +181,7 @@ def test_sparse_columns_show_what_they_store(threads):
 )
 def test_sparse_columns_equal_only_the_same_table(threads, cell, value):
     table = np.arange(15.0).reshape(5, 3) - 7.0
-    mapper = _native.BinMapper.fit(table, 255, 0, threads)
+    mapper = _native.BinMapper.fit(table, 255, threads)
     columns, same = (mapper.transform_sparse(*as_csc(table, table != 0), threads) for _ in range(2))
     assert columns.equals(same)
     table[cell] = value
@@ -191,14 +191,14 @@ def test_sparse_columns_equal_only_the_same_table(threads, cell, value):
 @pytest.mark.parametrize("shape", [(6, 3), (5, 4)])
 def test_sparse_columns_differ_from_larger_ones(threads, shape):
     columns = [
-        _native.BinMapper.fit(table, 255, 0, threads).transform_sparse(*as_csc(table, table != 0), threads)
+        _native.BinMapper.fit(table, 255, threads).transform_sparse(*as_csc(table, table != 0), threads)
         for table in (np.zeros((5, 3)), np.zeros(shape))
     ]
     assert not columns[0].equals(columns[1])
 
 
 def fit_sparse(indptr, indices, data, n_rows, threads):
-    _native.BinMapper.fit_sparse(indptr, indices, data, n_rows, 255, 0, threads)
+    _native.BinMapper.fit_sparse(indptr, indices, data, n_rows, 255, threads)
 
 
 def transform_sparse(indptr, indices, data, n_rows, threads):
@@ -268,12 +268,12 @@ def test_sparse_tables_of_other_types_are_rejected(threads, use, indices, data):
 @pytest.mark.parametrize("max_bins", [-1, 0, 1, 256])
 def test_sparse_tables_reject_wrong_numbers_of_bins(threads, max_bins):
     with pytest.raises(ValueError, match="max_bins"):
-        _native.BinMapper.fit_sparse(np.array([0, 1]), np.array([0]), np.ones(1), 4, max_bins, 0, threads)
+        _native.BinMapper.fit_sparse(np.array([0, 1]), np.array([0]), np.ones(1), 4, max_bins, threads)
 
 
 @pytest.mark.parametrize(("n_columns", "first_feature"), [(3, 0), (2, 1), (0, 3), (1, -1), (1, 2**62)])
 def test_sparse_tables_need_columns_that_are_features(threads, n_columns, first_feature):
-    mapper = _native.BinMapper.fit(np.ones((4, 2)), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.ones((4, 2)), 255, threads)
     nothing = np.zeros(n_columns + 1, dtype=np.int64), np.empty(0, np.int32), np.empty(0)
     with pytest.raises(ValueError, match="no features of the mapper"):
         mapper.transform_sparse(*nothing, 4, threads, first_feature)
@@ -283,10 +283,10 @@ def test_sparse_tables_need_columns_that_are_features(threads, n_columns, first_
 def test_sparse_tables_of_some_columns_append_to_the_whole(threads, n_first):
     table, _ = make_sparse("float64", 60, 5, 0.4)
     whole = as_csc(table, table != 0)
-    mapper = _native.BinMapper.fit_sparse(*whole, 255, 0, threads)
+    mapper = _native.BinMapper.fit_sparse(*whole, 255, threads)
     parts = [as_csc(part, part != 0) for part in (table[:, :n_first], table[:, n_first:])]
-    joined = _native.BinMapper.fit_sparse(*parts[0], 255, 0, threads)
-    joined.append(_native.BinMapper.fit_sparse(*parts[1], 255, 0, threads))
+    joined = _native.BinMapper.fit_sparse(*parts[0], 255, threads)
+    joined.append(_native.BinMapper.fit_sparse(*parts[1], 255, threads))
     np.testing.assert_array_equal(joined.edges, mapper.edges)
     np.testing.assert_array_equal(joined.offsets, mapper.offsets)
     columns = mapper.transform_sparse(*parts[0], threads)
@@ -295,7 +295,7 @@ def test_sparse_tables_of_some_columns_append_to_the_whole(threads, n_first):
 
 
 def test_sparse_tables_of_other_rows_are_not_appended(threads):
-    mapper = _native.BinMapper.fit(np.ones((4, 1)), 255, 0, threads)
+    mapper = _native.BinMapper.fit(np.ones((4, 1)), 255, threads)
     one, other = (
         mapper.transform_sparse(np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0), n, threads) for n in (4, 5)
     )
@@ -316,6 +316,6 @@ def test_sparse_tables_of_other_rows_are_not_appended(threads):
 )
 def test_expand_rejects_what_does_not_fit(threads, features, shape, message):
     table = np.ones((4, 3))
-    columns = _native.BinMapper.fit(table, 255, 0, threads).transform_sparse(*as_csc(table, table > 0), threads)
+    columns = _native.BinMapper.fit(table, 255, threads).transform_sparse(*as_csc(table, table > 0), threads)
     with pytest.raises(ValueError, match=message):
         columns.expand(np.array(features), _native.BinnedColumns(*shape), threads)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
+from tests.support.native.naive_sums import sum_naively
 from tests.support.native.naive_tree import as_columns, make_random_codes, make_random_splits, make_tree
 
 
@@ -21,21 +22,13 @@ def make_state(seed, n_rows, n_votes=20, dtype=np.int16):
     }
 
 
-def add_naively(is_right, weights):
-    """Add up weights one by one: those of 1024 rows at a time, then the sums; or count rows."""
-    if weights is None:
-        return is_right.sum()
-    batches = [np.where(is_right, weights, 0.0)[first : first + 1024] for first in range(0, len(weights), 1024)]
-    return np.cumsum([np.cumsum(batch)[-1] for batch in batches])[-1]
-
-
 def add_votes_naively(state):
     labels, weights = state["labels"], state["sample_weights"]
     F, S, n_patches = state["total"] + state["votes"], state["in_patch"].copy(), state["in_patch_counts"].copy()
     S[state["patch"]] += state["votes"][state["patch"]]
     n_patches[state["patch"]] += 1
-    train = add_naively(np.where(F == 0, state["tie_label"], np.sign(F)) == labels, weights)
-    out_of_patch = add_naively(np.sign(F - S) == labels, weights)
+    train = sum_naively(np.where(F == 0, state["tie_label"], np.sign(F)) == labels, weights)
+    out_of_patch = sum_naively(np.sign(F - S) == labels, weights)
     return (train, out_of_patch), {"total": F, "in_patch": S, "in_patch_counts": n_patches}
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chisquare
 
 from mpboost import _native
-from mpboost.sampling.observations import ObservationSampler
+from mpboost.sampling.observations import ObservationSampler, complete_classes
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
 
@@ -168,3 +168,17 @@ def test_observation_sampler_completes_classes_and_judges_by_others(threads, see
     else:
         assert len(set(completed.rows) - set(drawn.rows)) == 1
         assert set(completed.unseen) == set(drawn.unseen) - {19}
+
+
+def test_complete_classes_breaks_ties_by_numbers_that_rows_draw():
+    # A row's number does not depend on which other rows are tied.
+    labels = np.repeat([1, -1], [3, 40]).astype(np.int8)
+    rows, all_rows = np.arange(3), np.arange(43)
+    for iteration in range(50):
+        log_weights = np.zeros(43)
+        draws = _native.log_arrivals(log_weights, all_rows, 0, iteration, _native.Purpose.COMPLETION)
+        fewer = np.sort(np.random.default_rng(iteration).permutation(np.arange(3, 43))[:10])
+        log_weights[fewer] = 1.0  # only these are the likeliest
+        completed = complete_classes(rows, Labels(labels, log_weights), 0, iteration)
+        kept = np.delete(rows, draws[rows].argmin())
+        assert completed.tolist() == [*kept, fewer[draws[fewer].argmin()]]

@@ -157,7 +157,7 @@ def make_run(
         **task_options,
     )
     table = DenseTable(X)
-    mapper = table.fit_mapper(255, seed, threads)
+    mapper = table.fit_mapper(255, threads)
     options = TreeOptions(
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,

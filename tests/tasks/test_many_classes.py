@@ -22,7 +22,7 @@ def draw_labels(seed=0):
 
 def complete(task, rows, iteration, threads):
     """Complete a minipatch as the sampler does it."""
-    return complete_classes(rows, task.pose(range(iteration, iteration + 1), threads)[0], 0, iteration, threads)
+    return complete_classes(rows, task.pose(range(iteration, iteration + 1), threads)[0], 0, iteration)
 
 
 def make_task(way, labels=None, **options):
@@ -200,7 +200,7 @@ class TestColours:
             question = task.pose(range(t, t + 1), threads)[0]
             task.log_weights[:] = rng.permutation(N_ROWS)
             rows = np.sort(rng.permutation(N_ROWS)[:3])
-            completed = complete_classes(rows, question, 0, t, threads)
+            completed = complete_classes(rows, question, 0, t)
             assert is_completion(rows, completed, question.values, task.log_weights)
             n_swapped += completed.tolist() != rows.tolist()
         assert n_swapped > 10

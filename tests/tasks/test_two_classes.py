@@ -17,7 +17,7 @@ from tests.support.oracle import TABLE_I, WEIGHTINGS, is_completion
 def complete(labels, log_weights, rows, iteration, threads):
     """Complete a minipatch as the sampler does it."""
     question = Labels(np.array(labels, dtype=np.int8), LogWeights(np.array(log_weights, dtype=np.float64)))
-    return complete_classes(np.array(rows), question, 0, iteration, threads)
+    return complete_classes(np.array(rows), question, 0, iteration)
 
 
 def make_task(labels, **options):

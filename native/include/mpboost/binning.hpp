@@ -17,10 +17,10 @@ namespace mpboost {
 class BinMapper {
  public:
   // Make at most max_bins bins per feature: one per distinct value where these are few, else bins with about equally
-  // many rows of a sample of at most 200 000. Infinities are values like others. uint8 tables keep their
-  // values as codes when max_bins is 255 (254 and 255 share one, since 255 means missing).
-  static BinMapper fit(const TableView& view, int max_bins, std::uint64_t seed, Threads& threads);
-  static BinMapper fit(const SparseView& view, int max_bins, std::uint64_t seed, Threads& threads);
+  // many rows of a sample of at most 200 000, which is the same for any seed. Infinities are values like others. uint8
+  // tables keep their values as codes when max_bins is 255 (254 and 255 share one, since 255 means missing).
+  static BinMapper fit(const TableView& view, int max_bins, Threads& threads);
+  static BinMapper fit(const SparseView& view, int max_bins, Threads& threads);
 
   // Takes the edges of all features end to end, those of feature j at [offsets[j], offsets[j + 1]).
   BinMapper(std::vector<double> edges, std::vector<std::int64_t> offsets);

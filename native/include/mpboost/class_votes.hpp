@@ -36,18 +36,18 @@ struct ClassJudge {
   const double* sample_weights;  // null where rows weigh the same
 };
 
-// Add a learner's votes to F and, for the rows that are not in its (ascending) patch, to G. Return the
-// weight of the rows that F and that G get right.
+// Add a learner's votes to F and, for the rows that are not in its (ascending) patch, to G. Add the
+// weight of the rows that F and that G get right to that of the rows before, and return all of it.
 template <class Count>
 Correct add_class_votes(const LearnerVotes<std::uint16_t>& votes, std::span<const std::int64_t> patch,
-                        const ClassOutputs<Count>& outputs, const ClassJudge& judge, Threads& threads);
+                        const ClassOutputs<Count>& outputs, const ClassJudge& judge, RowSums& sums, Threads& threads);
 
 // The same where classes have two colours and a learner votes for one of these, +1 or -1: that counts for each class of
 // the colour.
 template <class Count>
 Correct add_colour_votes(const LearnerVotes<std::int8_t>& votes, const std::int8_t* colours,
                          std::span<const std::int64_t> patch, const ClassOutputs<Count>& outputs,
-                         const ClassJudge& judge, Threads& threads);
+                         const ClassJudge& judge, RowSums& sums, Threads& threads);
 
 // From margins to p: entry k of the table, counted from its middle, is log L at a margin of k votes, and L must not
 // rise with the margin. The logarithms of the rows' own weights, if there are any, are added.

@@ -1,9 +1,12 @@
-// Gradient boosting, before a tree is grown: draw rows by the sizes of their gradients.
+// Gradient boosting, before trees are grown: draw rows by the sizes of their gradients.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "mpboost/chunk_sums.hpp"
 #include "mpboost/kernels.hpp"
 #include "mpboost/random.hpp"
 #include "mpboost/threads.hpp"
@@ -14,11 +17,34 @@ namespace mpboost {
 struct GradientDraw {
   std::vector<std::int64_t> rows;
   std::vector<double> weights;
+
+  void reserve(std::size_t n) {
+    rows.reserve(n);
+    weights.reserve(n);
+  }
 };
 
-// Draw rows by s = (1 - exploration) * size / mean(size) + exploration * weight / mean(weight): n_drawn points, one
-// in each of as many equal parts of the line on which row i has length s_i. `weights` may be null, which means 1.
-GradientDraw draw_by_gradient(const GradientRows& rows, const float* weights, double exploration, std::int64_t n_drawn,
-                              Stream stream, Threads& threads);
+// The sums of the sizes and of the weights of a chunk of rows.
+struct ChunkSize {
+  double size, weight;
+};
+
+// Rows that are laid end to end: row i has the length
+// s = (1 - exploration) * size / mean(size) + exploration * weight / mean(weight).
+struct GradientLine {
+  GradientRows rows;
+  const float* weights;  // null: all 1
+  double exploration;
+};
+
+// The sizes of the chunks of these rows.
+std::vector<ChunkSize> measure_chunks(const GradientLine& line, Threads& threads);
+
+// For each stream, divide the line into n_drawn equal parts and draw a point in each of them; return the rows that
+// points fall on. These rows may be a part of all: then `chunks` has the sizes of the chunks of all rows, and this part
+// begins with chunk first_chunk. Rows are numbered from the beginning of the part.
+std::vector<GradientDraw> draw_by_gradient(const GradientLine& line, std::span<const ChunkSize> chunks,
+                                           std::int64_t first_chunk, std::int64_t n_drawn,
+                                           std::span<const Stream> streams, Threads& threads);
 
 }  // namespace mpboost

@@ -15,7 +15,8 @@ enum class Purpose : std::uint64_t {
   completion = 5,
   colours = 6,
   thresholds = 7,
-  residuals = 8
+  residuals = 8,
+  reserved = 9
 };
 
 // The finalizer of splitmix64.

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 
+from mpboost import _native
 from mpboost.data.checks import TrainingData, encode_labels, list_classes
 from mpboost.data.tables import Table
 
@@ -149,4 +150,4 @@ def _normalise(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
         return None
     shares = weights / heaviest  # before the sum, which may overflow for large weights
     shares = np.where(weights > 0, np.maximum(shares, MIN_WEIGHT), 0.0)
-    return shares / shares.mean()
+    return shares / (_native.sum_values(shares, _native.Threads(1)) / len(shares))

@@ -43,7 +43,7 @@ class Table(Protocol):
     def n_columns(self) -> int:
         """The number of columns."""
 
-    def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
+    def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column."""
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns | _native.SparseColumns:
@@ -69,7 +69,7 @@ class DenseTable:
     >>> from mpboost import _native
     >>> threads = _native.Threads(1)
     >>> table = DenseTable(np.array([[1.5, 0.0], [np.nan, 7.0], [2.5, 3.0]]))
-    >>> table.bin(table.fit_mapper(255, 0, threads), threads).codes
+    >>> table.bin(table.fit_mapper(255, threads), threads).codes
     array([[  0, 255,   1],
            [  0,   2,   1]], dtype=uint8)
     """
@@ -86,16 +86,14 @@ class DenseTable:
         """The number of columns."""
         return self.array.shape[1]
 
-    def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
+    def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column."""
         if self.array.dtype == np.uint8:  # at least a whole cache line of each row
             step = max(64, BYTES_PER_CALL // self.n_rows)
         else:
             step = max(threads.size, SORTED_PER_CALL // min(self.n_rows, SAMPLE_ROWS))
         starts = range(0, self.n_columns, step)
-        return _join(
-            _native.BinMapper.fit(self.array[:, start : start + step], max_bins, seed, threads) for start in starts
-        )
+        return _join(_native.BinMapper.fit(self.array[:, start : start + step], max_bins, threads) for start in starts)
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
         """Convert values to bins."""
@@ -153,10 +151,10 @@ class ColumnTable:
         """The number of columns."""
         return len(self.columns)
 
-    def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
+    def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column; for categories they are half-way between codes."""
         return _join(
-            _native.BinMapper.fit(column[:, None], max_bins, seed, threads)
+            _native.BinMapper.fit(column[:, None], max_bins, threads)
             if n_codes is None
             else _native.BinMapper(*_split_codes(n_codes))
             for column, n_codes in zip(self.columns, self.n_codes, strict=True)
@@ -215,10 +213,10 @@ class SparseTable:
         """The number of columns."""
         return int(self.matrix.shape[1])
 
-    def fit_mapper(self, max_bins: int, seed: int, threads: _native.Threads) -> _native.BinMapper:
+    def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column."""
         return _join(
-            _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, seed, threads) for _, piece in self._pieces()
+            _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, threads) for _, piece in self._pieces()
         )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.SparseColumns:

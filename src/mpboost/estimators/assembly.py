@@ -126,7 +126,7 @@ def _make_learner(
             seed=seed,
         )
         return learner, EstimatorEnsemble()
-    mapper = table.fit_mapper(settings.max_bins, seed, threads)
+    mapper = table.fit_mapper(settings.max_bins, threads)
     options = TreeOptions(
         max_depth=settings.max_depth,
         min_samples_leaf=settings.min_samples_leaf,

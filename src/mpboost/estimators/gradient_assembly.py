@@ -4,6 +4,7 @@ import math
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Positions
@@ -24,6 +25,7 @@ from mpboost.estimators.memory import BYTES_OF_GRADIENTS, BYTES_OF_MODEL, check_
 from mpboost.estimators.settings import GradientSettings
 from mpboost.learners.constraints import make_constraints
 from mpboost.learners.gradient_trees import MAX_LEAVES, GradientTreeLearner, GradientTreeOptions
+from mpboost.outputs.metrics import to_codes
 from mpboost.sampling.features import FeatureSampler
 from mpboost.sampling.gradients import GradientSampler
 from mpboost.sampling.sizes import count_patch_features, count_patch_rows, count_round
@@ -114,7 +116,7 @@ def _make_learner(
         constraints=make_constraints(settings.monotonic_cst, settings.interaction_cst, problem, n_outputs),
         seed=seed,
     )
-    mapper = table.fit_mapper(settings.max_bins, seed, threads)
+    mapper = table.fit_mapper(settings.max_bins, threads)
     leaf_fitter = LeafFitter(task.loss, len(task.predictors), settings.l2_regularization)
     return GradientTreeLearner(mapper, table, task.outputs, leaf_fitter, options, threads), TreeEnsemble(mapper)
 
@@ -183,8 +185,13 @@ def reserve_rows(settings: GradientSettings, problem: Problem, seed: int) -> lis
         )
     if n_models > 1 and n_reserved == 0 and not settings.leaf_refit:
         raise ValueError(f"n_models={n_models} with leaf_refit=False needs reserved rows: choose a positive oop_size.")
-    rows = np.random.default_rng(seed).permutation(n_samples)
-    if problem.classes is not None:  # stratify: reserve about the same share of each class
-        rows = rows[np.argsort(problem.examples.labels[rows], kind="stable")]
-    drawn = rows[np.arange(n_reserved) * n_samples // max(1, n_reserved)]
+    codes = None if problem.classes is None else to_codes(problem.examples.labels).astype(np.uint16)
+    drawn = draw_shares(codes, n_samples, n_reserved, seed)
     return [np.sort(drawn[k::n_models]) for k in range(n_models)]
+
+
+def draw_shares(codes: NDArray[np.uint16] | None, n_samples: int, n_drawn: int, seed: int) -> Positions:
+    """Draw rows, about the same share of each class; rows of a class follow one another, in random order."""
+    sizes = np.array([n_samples]) if codes is None else np.bincount(codes)
+    ends = np.append(0, -(-np.cumsum(sizes) * n_drawn // n_samples))  # rounded up
+    return _native.draw_strata(codes, n_samples, np.diff(ends), seed, 0, _native.Purpose.RESERVED)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
+from mpboost.outputs.statistics import sum_by_class
 
 #: How much of the votes of other learners a row gets back that is drawn e times as often as the average row.
 FEEDBACK = 0.015
@@ -22,7 +23,7 @@ def rank_classes(
     >>> rank_classes(np.array([0, 0, 1, 2, 2]), 3)
     array([1, 0, 2], dtype=uint16)
     """
-    weights = np.bincount(codes, sample_weights, minlength=n_classes)
+    weights = sum_by_class(codes, sample_weights, n_classes)
     # Balanced classes have equal weights up to rounding errors, which must not decide.
     order = np.argsort(np.round(weights / weights.sum(), 9), kind="stable")
     ranks = np.empty(n_classes, dtype=np.uint16)

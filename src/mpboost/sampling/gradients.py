@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from mpboost import _native
 from mpboost.sampling.draws import Draw
 from mpboost.sampling.questions import Slopes
@@ -26,11 +28,15 @@ class GradientSampler:
         self._seed = seed
 
     def sample(self, iterations: range, questions: Sequence[Slopes], threads: _native.Threads) -> list[Draw]:
-        """Draw rows for the models whose turn it is in a round, with weights."""
-        return [self._sample(t, question, threads) for t, question in zip(iterations, questions, strict=True)]
+        """Draw rows for the models whose turn it is in a round, with weights: those of a model in one pass."""
+        draws: dict[int, Draw] = {}
+        for question in {id(question.gradients): question for question in questions}.values():
+            same = [t for t, other in zip(iterations, questions, strict=True) if other.gradients is question.gradients]
+            draws |= zip(same, self._sample(same, question, threads), strict=True)
+        return [draws[t] for t in iterations]
 
-    def _sample(self, iteration: int, question: Slopes, threads: _native.Threads) -> Draw:
-        rows, weights = _native.draw_by_gradient(
+    def _sample(self, iterations: list[int], question: Slopes, threads: _native.Threads) -> list[Draw]:
+        drawn = _native.draw_by_gradient(
             question.gradients,
             question.hessians,
             question.weights,
@@ -38,7 +44,7 @@ class GradientSampler:
             self._exploration,
             self.n_drawn,
             self._seed,
-            iteration,
+            np.array(iterations),
             threads,
         )
-        return Draw(rows, rows[:0], weights)
+        return [Draw(rows, rows[:0], weights) for rows, weights in drawn]

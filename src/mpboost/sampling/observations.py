@@ -78,7 +78,7 @@ class ObservationSampler:
         if question.sample_weights is not None:
             rows, unseen, log_deadline = self._count_weights(iteration, question, np.append(rows, unseen))
         if question.are_classes:
-            completed = complete_classes(rows, question, self._seed, iteration, threads)
+            completed = complete_classes(rows, question, self._seed, iteration)
             if completed is not rows:
                 rows, unseen = completed, np.setdiff1d(unseen, completed, assume_unique=True)
         return Draw(rows, unseen, weigh_rows(question, rows, log_deadline))
@@ -121,9 +121,7 @@ def weigh_rows(question: Labels[np.generic], rows: Positions, log_deadline: floa
     return weights
 
 
-def complete_classes(
-    rows: Positions, question: Labels[np.generic], seed: int, iteration: int, threads: _native.Threads
-) -> Positions:
+def complete_classes(rows: Positions, question: Labels[np.generic], seed: int, iteration: int) -> Positions:
     """If all rows are of one class, replace the least likely one by the likeliest row of another class."""
     labels = question.values
     patch = labels[rows]
@@ -131,8 +129,8 @@ def complete_classes(
         return rows
 
     def pick(equals: Positions) -> np.int64:  # random tie-break: otherwise the same row would always be picked
-        lots = np.zeros(len(equals))
-        return equals[_native.race(lots, 1, seed, iteration, _native.Purpose.COMPLETION, threads)[0]]
+        draw = seed, iteration, _native.Purpose.COMPLETION
+        return equals[_native.log_arrivals(np.zeros(len(equals)), equals, *draw).argmin()]
 
     others = np.flatnonzero(labels != patch[0])
     if not len(others):

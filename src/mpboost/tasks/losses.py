@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost._arrays import Floats, Singles
 from mpboost.outputs.predictions import NumberPredictions, Predictions
-from mpboost.outputs.statistics import compute_mean, compute_median, compute_quantile, compute_r2
+from mpboost.outputs.statistics import (
+    add_up,
+    compute_mean,
+    compute_median,
+    compute_quantile,
+    compute_r2,
+    sum_by_class,
+)
 
 ValueLossName = Literal["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"]
 
@@ -177,7 +184,7 @@ class BinaryLogLoss(ClassLoss):
 
     def __init__(self, labels: NDArray[np.int8], weights: Floats | None):
         super().__init__(labels)
-        negative, positive = np.bincount(labels > 0, weights, minlength=2)
+        negative, positive = sum_by_class(labels > 0, weights, 2)
         self.start = np.array([_native.log_of(positive / negative)], dtype=np.float32)
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
@@ -194,7 +201,7 @@ class SoftmaxLoss(ClassLoss):
 
     def __init__(self, labels: NDArray[np.uint16], weights: Floats | None, n_classes: int):
         super().__init__(labels)
-        shares = np.bincount(labels, weights, minlength=n_classes) / _total(weights, labels)
+        shares = sum_by_class(labels, weights, n_classes) / _total(weights, labels)
         logs = _native.log_of(shares)
         self.start = (logs - logs.mean()).astype(np.float32)
 
@@ -233,7 +240,7 @@ class ValueLoss(Loss):
         self._parameter = alpha
         self.is_log = name in ("poisson", "gamma")
         if self.is_log:
-            self.offset = float(_round(_native.log_of(np.average(values, weights=weights))))
+            self.offset = float(_round(_native.log_of(compute_mean(values, weights))))
             mean = _native.exp_of(self.offset)
             self.unit = mean if name == "poisson" else 1.0
             super().__init__(_to_singles(values, mean))
@@ -253,12 +260,12 @@ class ValueLoss(Loss):
 
     def _compute_spread(self, distances: Floats, weights: Floats | None) -> float:
         """Compute the mean of distances from the centre or, for losses that ignore outliers, their median."""
-        mean = float(np.average(distances, weights=weights))
+        mean = compute_mean(distances, weights)
         return mean if self.name == "squared_error" else compute_median(distances, weights) or mean
 
     def _compute_centre(self, values: Floats, weights: Floats | None) -> float:
         if self.name == "squared_error":
-            return float(np.average(values, weights=weights))
+            return compute_mean(values, weights)
         if self.name == "quantile":
             return float(compute_quantile(values, weights, self._parameter))
         return float(compute_median(values, weights))
@@ -271,8 +278,8 @@ class ValueLoss(Loss):
     def compute_total(self, weights: Singles | None) -> float:
         """Compute the sum of squared distances from the mean."""
         values = self.labels.astype(np.float64)
-        mean = np.average(values, weights=weights)
-        return float(np.average((values - mean) ** 2, weights=weights)) * _total(weights, values)
+        squares = (values - compute_mean(values, weights)) ** 2
+        return compute_mean(squares, weights) * _total(weights, values)
 
     def score_training(self, quality: float, total: float) -> float:
         """Compute R^2."""
@@ -433,4 +440,4 @@ def _round(value: Any) -> Any:
 
 
 def _total(weights: NDArray[Any] | None, labels: NDArray[Any]) -> float:
-    return float(len(labels)) if weights is None else float(weights.sum(dtype=np.float64))
+    return float(len(labels)) if weights is None else add_up(weights)

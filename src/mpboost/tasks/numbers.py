@@ -10,7 +10,7 @@ from mpboost._arrays import Floats, Positions
 from mpboost.outputs.kinds import Values
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import NumberPredictions
-from mpboost.outputs.statistics import compute_r2
+from mpboost.outputs.statistics import add_up, compute_mean, compute_r2
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
 from mpboost.tasks.contract import StopsByScore, TaskState
@@ -71,9 +71,9 @@ class ValueTask(StopsByScore):
         self.log_weights = np.zeros(n_samples) if sample_weights is None else _native.log_of(sample_weights)
         self._use_metric(metric)
         self._log_sample_weights = None if sample_weights is None else _native.log_of(sample_weights)
-        self._mean = float(np.average(labels, weights=sample_weights))
+        self._mean = compute_mean(labels, sample_weights)
         self._spread = _compute_spread(labels, self._mean, sample_weights)
-        self._total_weight = float(n_samples if sample_weights is None else sample_weights.sum())
+        self._total_weight = float(n_samples if sample_weights is None else add_up(sample_weights))
         self._median_rows = _native.sample_rows(n_samples, MAX_MEDIAN_ROWS)
         self._median_weights = None if sample_weights is None else _to_whole(sample_weights[self._median_rows])
         self._weighting: ResidualWeighting = weighting
@@ -180,7 +180,7 @@ def _compute_spread(labels: Floats, mean: float, weights: Floats | None) -> floa
     """Compute the variance of the labels; 0 if all are the same, whatever the mean is rounded to."""
     if labels.min() == labels.max():
         return 0.0
-    return float(np.average((labels - mean) ** 2, weights=weights))
+    return compute_mean((labels - mean) ** 2, weights)
 
 
 def _to_whole(weights: Floats) -> Positions:

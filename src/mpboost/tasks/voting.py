@@ -12,7 +12,7 @@ from mpboost._arrays import Floats, Mask, Positions
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.predictions import VotePredictions
-from mpboost.outputs.statistics import compute_mean
+from mpboost.outputs.statistics import add_up, compute_mean
 from mpboost.outputs.votes import correct_votes, count_votes, rank_classes
 from mpboost.tasks.contract import StopsByScore, TaskState
 from mpboost.tasks.rates import LearningRate
@@ -77,7 +77,7 @@ class VotingTask(StopsByScore):
         self.oop_accuracies: list[float] = []
         self._use_metric(metric)
         self._log_sample_weights = None if sample_weights is None else _native.log_of(sample_weights)
-        self._total_weight = len(labels) if score_weights is None else score_weights.sum()
+        self._total_weight = len(labels) if score_weights is None else add_up(score_weights)
         self._adaptive = adaptive
         self._seed = seed
         self._n_learners = 0

@@ -16,13 +16,13 @@ using namespace mpboost;
 void fit_edges(const Data& data, Threads& threads, Digest& digest) {
   TableView view = data.view();
   view.n_columns = 4;
-  digest.add(BinMapper::fit(view, 255, 0, threads));
+  digest.add(BinMapper::fit(view, 255, threads));
 }
 
 // More rows than edges are computed from: a sample is drawn.
 void fit_edges_of_a_sample(const Data& data, Threads& threads, Digest& digest) {
   const TableView view{data.values.data(), Dtype::float32, n_rows * 2, 2, 8, 4};
-  digest.add(BinMapper::fit(view, 63, 0, threads));
+  digest.add(BinMapper::fit(view, 63, threads));
 }
 
 void code_table(const Data& data, Threads& threads, Digest& digest) {
@@ -49,7 +49,7 @@ void bin_type(const Data& data, Threads& threads, Digest& digest) {
   std::vector<T> table(n * m);
   for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<T>(data.classes[i] * 20 + i % 3);
   const TableView view{table.data(), dtype, n, m, sizeof(T), n * sizeof(T)};
-  const BinMapper mapper = BinMapper::fit(view, 100, 0, threads);
+  const BinMapper mapper = BinMapper::fit(view, 100, threads);
   digest.add(mapper);
   digest.add(mapper.transform(view, threads));
 }
@@ -62,7 +62,7 @@ void bin_bytes(const Data&, Threads& threads, Digest& digest) {
   for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(i * i >> 7);
   for (const TableView& view : {TableView{table.data(), Dtype::uint8, n, m, m, 1},     // row by row
                                 TableView{table.data(), Dtype::uint8, n, m, 1, n}}) {  // column by column
-    const BinMapper mapper = BinMapper::fit(view, 255, 0, threads);
+    const BinMapper mapper = BinMapper::fit(view, 255, threads);
     digest.add(mapper);
     digest.add(mapper.transform(view, threads));
   }
@@ -86,7 +86,7 @@ void bin_sparse(const Data& data, Threads& threads, Digest& digest) {
   const auto n_entries = std::ssize(rows);
   const SparseView view(n, offsets, {rows.data(), row_type, n_entries, 1, sizeof(Row), 0},
                         {values.data(), dtype, n_entries, 1, sizeof(T), 0});
-  const BinMapper mapper = BinMapper::fit(view, 255, 0, threads);
+  const BinMapper mapper = BinMapper::fit(view, 255, threads);
   digest.add(mapper);
   const SparseColumns columns(view, mapper, 0, threads);
   digest.add(columns.rows());

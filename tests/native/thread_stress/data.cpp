@@ -27,7 +27,7 @@ std::vector<float> make_values() {
 
 BinMapper fit_mapper(const TableView& view) {
   Threads alone(1);
-  return BinMapper::fit(view, 255, 0, alone);
+  return BinMapper::fit(view, 255, alone);
 }
 
 BinnedColumns bin(const BinMapper& mapper, const TableView& view) {

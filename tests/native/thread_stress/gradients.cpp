@@ -1,6 +1,7 @@
-// Gradient boosting after a tree is grown: sums and quantiles by leaf, and steps of each loss.
+// Gradient boosting after a tree is grown: sums and quantiles by leaf, and steps of each loss; sums of numbers.
 #include "mpboost/leaf_sums.hpp"
 #include "mpboost/losses.hpp"
+#include "mpboost/row_totals.hpp"
 #include "stress.hpp"
 
 namespace stress {
@@ -13,8 +14,9 @@ template <std::int64_t outputs>
 void sum_by_leaf(const Data& data, Threads& threads, Digest& digest) {
   for (const Tree* tree : {&data.small, &data.large}) {
     std::vector<std::uint16_t> leaves(n_rows);
-    digest.add(
-        sum_leaves(*tree, data.columns, data.gradients.data(), data.hessians.data(), outputs, leaves.data(), threads));
+    RowSums sums;
+    digest.add(sum_leaves(*tree, data.columns, data.gradients.data(), data.hessians.data(), outputs, leaves.data(),
+                          sums, threads));
     digest.add(leaves);
     digest.add(sum_rows(data.rows, data.patch_weights.data(), leaves.data(), data.gradients.data(),
                         data.hessians.data(), outputs, static_cast<std::int64_t>(tree->n_leaves())));
@@ -34,16 +36,17 @@ void step_twice(const Data& data, const std::vector<Label>& labels, std::int64_t
   std::vector<float> raw(data.gradients.begin(), data.gradients.begin() + n_rows * outputs);
   std::vector<float> gradients(raw.size()), hessians(raw.size());
   for (const bool is_full : {false, true}) {
-    digest.add(step(LossRows<Label>{.n_rows = n_rows,
-                                    .n_outputs = outputs,
-                                    .raw = raw.data(),
-                                    .leaves = is_full ? data.classes.data() : nullptr,
-                                    .values = is_full ? values.data() : nullptr,
-                                    .labels = labels.data(),
-                                    .weights = is_full ? data.small_weights.data() : nullptr,
-                                    .gradients = gradients.data(),
-                                    .hessians = hessians.data(),
-                                    .parameter = 0.4f}));
+    RowSums sums;
+    digest.add(step(sums, LossRows<Label>{.n_rows = n_rows,
+                                          .n_outputs = outputs,
+                                          .raw = raw.data(),
+                                          .leaves = is_full ? data.classes.data() : nullptr,
+                                          .values = is_full ? values.data() : nullptr,
+                                          .labels = labels.data(),
+                                          .weights = is_full ? data.small_weights.data() : nullptr,
+                                          .gradients = gradients.data(),
+                                          .hessians = hessians.data(),
+                                          .parameter = 0.4f}));
     digest.add(raw);
     digest.add(gradients);
     digest.add(hessians);
@@ -51,21 +54,32 @@ void step_twice(const Data& data, const std::vector<Label>& labels, std::int64_t
 }
 
 void step_by_log_loss(const Data& data, Threads& threads, Digest& digest) {
-  step_twice(data, data.signs, 1, digest, [&](const auto& rows) { return step_log_loss(rows, threads); });
+  step_twice(data, data.signs, 1, digest,
+             [&](RowSums& sums, const auto& rows) { return step_log_loss(rows, sums, threads); });
 }
 
 void step_by_softmax(const Data& data, Threads& threads, Digest& digest) {
   std::vector<std::uint16_t> labels = data.classes;
   for (std::uint16_t& label : labels) label = label % n_outputs;
-  step_twice(data, labels, n_outputs, digest, [&](const auto& rows) { return step_softmax(rows, threads); });
+  step_twice(data, labels, n_outputs, digest,
+             [&](RowSums& sums, const auto& rows) { return step_softmax(rows, sums, threads); });
 }
 
 template <ValueLoss loss>
 void step_by_value_loss(const Data& data, Threads& threads, Digest& digest) {
-  step_twice(data, data.small_numbers, 1, digest, [&](const auto& rows) { return step_values(loss, rows, threads); });
+  step_twice(data, data.small_numbers, 1, digest,
+             [&](RowSums& sums, const auto& rows) { return step_values(loss, rows, sums, threads); });
+}
+
+void sum_numbers(const Data& data, Threads& threads, Digest& digest) {
+  RowSums sums, small_sums, class_sums;
+  digest.add(sum_values(data.numbers.data(), n_rows, sums, threads));
+  digest.add(sum_values(data.small_numbers.data(), n_rows, small_sums, threads));
+  digest.add(sum_by_class(data.weights.data(), data.classes.data(), n_rows, n_classes, class_sums, threads));
 }
 
 constexpr Case cases[] = {
+    {"sums of numbers", true, sum_numbers},
     {"leaf sums", true, sum_by_leaf<1>},
     {"leaf sums, many outputs", true, sum_by_leaf<n_outputs>},
     {"leaf quantiles", true, compute_leaf_quantiles},

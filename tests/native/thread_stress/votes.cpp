@@ -34,10 +34,13 @@ void add_signs(const Data& data, Threads& threads, Digest& digest) {
   for (std::size_t t = 0; t < n_learners; ++t) {
     for (std::size_t i = 0; i < n_rows; ++i)
       learner_votes[i] = static_cast<std::int8_t>((i + t) % 4 ? data.signs[i] : -data.signs[i]);
-    add_correct(add_votes({learner_votes.data()}, data.rows, outputs, 1, weights, threads), digest);
+    RowSums sums;
+    add_correct(add_votes({learner_votes.data()}, data.rows, outputs, 1, weights, sums, threads), digest);
   }
-  for (const Tree* tree : {&data.small, &data.large})
-    add_correct(add_votes({nullptr, *tree, &data.columns}, data.rows, outputs, 1, weights, threads), digest);
+  for (const Tree* tree : {&data.small, &data.large}) {
+    RowSums sums;
+    add_correct(add_votes({nullptr, *tree, &data.columns}, data.rows, outputs, 1, weights, sums, threads), digest);
+  }
   digest.add(votes);
   digest.add(in_patch_votes);
   digest.add(in_patch_counts);
@@ -73,21 +76,26 @@ void add_classes(const Data& data, Threads& threads, Digest& digest) {
   for (std::size_t t = 0; t < n_learners; ++t) {
     for (std::size_t i = 0; i < n_rows; ++i)
       learner_votes[i] = static_cast<std::uint16_t>((i + t) % 4 ? data.classes[i] : i % n_classes);
-    add_correct(add_class_votes({learner_votes.data()}, data.rows, counts.outputs(data), judge, threads), digest);
+    RowSums sums;
+    add_correct(add_class_votes({learner_votes.data()}, data.rows, counts.outputs(data), judge, sums, threads), digest);
   }
-  for (const Tree* tree : {&data.small_class, &data.large_class})
-    add_correct(add_class_votes({nullptr, *tree, &data.columns}, data.rows, counts.outputs(data), judge, threads),
+  for (const Tree* tree : {&data.small_class, &data.large_class}) {
+    RowSums sums;
+    add_correct(add_class_votes({nullptr, *tree, &data.columns}, data.rows, counts.outputs(data), judge, sums, threads),
                 digest);
+  }
   counts.add_to(digest);
 }
 
 template <class Count>
 void add_colours(const Data& data, Threads& threads, Digest& digest) {
   Counts<Count> counts;
-  for (std::int64_t t = 0; t < n_learners; ++t)
+  for (std::int64_t t = 0; t < n_learners; ++t) {
+    RowSums sums;
     add_correct(add_colour_votes({data.signs.data()}, colours, data.rows, counts.outputs(data),
-                                 {ranks, data.weights.data()}, threads),
+                                 {ranks, data.weights.data()}, sums, threads),
                 digest);
+  }
   counts.add_to(digest);
 }
 

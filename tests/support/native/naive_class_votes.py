@@ -4,15 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from .naive_sums import sum_naively
+
 State = dict[str, NDArray]
-
-
-def sum_naively(is_right: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> float:
-    """Add up weights one by one: those of 1024 rows at a time, then the sums; or count rows."""
-    if weights is None:
-        return float(is_right.sum())
-    batches = [np.where(is_right, weights, 0.0)[first : first + 1024] for first in range(0, len(weights), 1024)]
-    return float(np.cumsum([np.cumsum(batch)[-1] for batch in batches])[-1])
 
 
 def count_rival_votes(votes: NDArray, labels: NDArray[np.uint16]) -> NDArray[np.int32]:
