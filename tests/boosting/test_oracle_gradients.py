@@ -104,8 +104,8 @@ def test_boost_matches_the_oracle(kind, options):
         assert_near(gradients, oracle.g)
         assert_near(hessians, oracle.h)
         singles = (each.astype(np.float32) for each in (gradients, hessians))
-        draw = exploration, spy.sampler.n_drawn, patch.seed, t, _native.Threads(1)
-        rows, counts = _native.draw_by_gradient(*singles, spy.task.predictors[0].weights, 0.0, *draw)
+        draw = exploration, spy.sampler.n_drawn, patch.seed, np.array([t]), _native.Threads(1)
+        ((rows, counts),) = _native.draw_by_gradient(*singles, spy.task.predictors[0].weights, 0.0, *draw)
         np.testing.assert_array_equal(patch.rows, rows)
         np.testing.assert_array_equal(patch.counts, counts)
         for given, expected in zip((patch.gradients, patch.hessians), oracle.find_slopes(patch), strict=True):
