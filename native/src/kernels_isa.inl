@@ -25,7 +25,7 @@ namespace {
 
 #include "gradient_search.inl"
 
-#include "sweep.inl"
+#include "select.inl"
 
 #include "losses.inl"
 
@@ -47,8 +47,9 @@ const Kernels table{
     .search_weighted_bins = search_weighted_bins,
     .search_gradients = search_gradients,
     .log_exponential = log_exponential,
-    .sweep_block = sweep_block,
-    .select_block = select_block,
+    .select_rows = select_rows,
+    .to_rows = to_rows,
+    .to_columns = to_columns,
     .log_loss = log_loss,
     .softmax = softmax,
     .value_loss = value_loss,

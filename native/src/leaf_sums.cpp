@@ -4,7 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "sweep.hpp"
+#include "leaf_finder.hpp"
 
 namespace mpboost {
 namespace {
@@ -70,11 +70,9 @@ class LeafSums {
   std::vector<Pair> sums_;  // [leaf][set] or [leaf][output]
 };
 
-// Blocks that are added up together: the more leaves and outputs, the more, so that the sums of all chunks take at most
+// Rows that are added up together: the more leaves and outputs, the more, so that the sums of all chunks take at most
 // about four bytes per row.
-std::int64_t chunk_blocks(std::size_t n_sums) {
-  return 16'384 / block_rows * static_cast<std::int64_t>(1 + n_sums / 4096);
-}
+std::int64_t chunk_rows(std::size_t n_sums) { return 16'384 * static_cast<std::int64_t>(1 + n_sums / 4096); }
 
 struct WeightedResidual {
   float residual, weight;
@@ -105,21 +103,16 @@ double compute_quantile(std::span<WeightedResidual> rows, double alpha) {
 std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients,
                                const float* hessians, std::int64_t n_outputs, std::uint16_t* leaves, Threads& threads) {
   const std::size_t n_leaves = tree.n_leaves(), n_sums = n_leaves * static_cast<std::size_t>(n_outputs);
-  const std::int64_t length = chunk_blocks(n_sums), n_blocks = columns.n_blocks();
-  const std::int64_t n_chunks = (n_blocks + length - 1) / length;
+  const std::int64_t length = chunk_rows(n_sums), n_chunks = (columns.n_rows() + length - 1) / length;
   std::vector<Pair> sums(n_sums * static_cast<std::size_t>(n_chunks));
   threads.for_ranges(n_chunks, 1, [&](std::int64_t begin, std::int64_t end) {
     LeafFinder finder;
-    finder.bind(tree, columns);
+    finder.bind(tree, columns, (end - begin) * length);
     LeafSums chunk_sums(n_leaves, n_outputs);
     for (std::int64_t chunk = begin; chunk < end; ++chunk) {
-      for (std::int64_t block = chunk * length; block < std::min(n_blocks, (chunk + 1) * length); ++block) {
-        const std::int64_t row = block * block_rows, n = std::min(block_rows, columns.n_rows() - row);
-        std::uint16_t found[block_rows];
-        finder.find(block, found);
-        std::copy_n(found, n, leaves + row);
-        chunk_sums.add(found, gradients + row * n_outputs, hessians + row * n_outputs, n);
-      }
+      const std::int64_t row = chunk * length, n = std::min(length, columns.n_rows() - row);
+      finder.find(row, n, leaves + row);
+      chunk_sums.add(leaves + row, gradients + row * n_outputs, hessians + row * n_outputs, n);
       chunk_sums.flush(sums.data() + static_cast<std::size_t>(chunk) * n_sums);
     }
   });

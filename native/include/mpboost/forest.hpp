@@ -41,8 +41,8 @@ class Forest {
   const std::vector<CategorySet>& category_sets() const { return category_sets_; }
 
  private:
-  // Call take(bound tree, its view, first row, number of rows) for every block and tree, trees in their order.
-  template <class Bound, class Take>
+  // Call take(tree, leaves, first row, number of rows) for some rows at a time and every tree, trees in their order.
+  template <class Take>
   void for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads, Take take) const;
 
   std::vector<Split> splits_;

@@ -1,0 +1,186 @@
+#include "parted_tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <queue>
+#include <stdexcept>
+
+namespace mpboost {
+namespace {
+
+// Rows that are parted at a time: as many as make parts that fill vectors, while their codes stay in the cache.
+constexpr std::int64_t max_rows = 16'384, min_rows = 2048, cached_codes = 1 << 19;
+static_assert(max_rows <= 1 << 16, "rows are numbered in 16 bits");
+
+template <class Line>
+std::uint8_t* first_code(std::vector<Line>& lines) {
+  return lines.data()->codes;
+}
+
+}  // namespace
+
+// Columns side by side, those that the tree uses. The last is repeated up to a whole tile.
+void PartedTree::place_columns(TreeView tree, const BinnedColumns& columns) {
+  columns_.clear();
+  places_.resize(static_cast<std::size_t>(columns.n_columns()), -1);
+  for (const Split& split : tree.splits) {
+    std::int32_t& place = places_[static_cast<std::size_t>(split.feature)];
+    if (place >= 0) continue;
+    place = static_cast<std::int32_t>(columns_.size());
+    columns_.push_back(columns.column(split.feature));
+  }
+  while (columns_.size() % tile_rows != 0) columns_.push_back(columns_.back());
+}
+
+// All splits below a root, if that makes few leaves; or else about as many as there are leaves below each of the exits:
+// always the one with most leaves below it.
+void PartedTree::choose_splits(TreeView tree, std::int32_t root) {
+  const auto n_splits = [&](std::int32_t k) { return next_[static_cast<std::size_t>(k)] - k; };
+  chosen_.clear();
+  if (static_cast<std::size_t>(n_splits(root)) < max_selected_leaves) {
+    chosen_.resize(static_cast<std::size_t>(n_splits(root)));
+    std::iota(chosen_.begin(), chosen_.end(), root);
+    return;
+  }
+  const auto enough = std::min(max_selected_leaves - 1, static_cast<std::size_t>(std::sqrt(n_splits(root))));
+  std::priority_queue<std::pair<std::int32_t, std::int32_t>> open;
+  open.push({n_splits(root), root});
+  while (!open.empty() && chosen_.size() < enough) {
+    const std::int32_t k = open.top().second;
+    open.pop();
+    chosen_.push_back(k);
+    const Split& split = tree.splits[static_cast<std::size_t>(k)];
+    for (const std::int32_t child : {split.left, split.right})
+      if (child >= 0) open.push({n_splits(child), child});
+  }
+  std::ranges::sort(chosen_);  // preorder
+}
+
+void PartedTree::make_piece(TreeView tree, const BinnedColumns& columns) {
+  const bool is_first = pieces_.empty();
+  Piece piece{splits_.size(), exits_.size(), static_cast<std::int32_t>(chosen_.size()), true};
+  for (std::size_t i = 0; i < chosen_.size(); ++i)
+    slot_of_[static_cast<std::size_t>(chosen_[i])] = static_cast<std::uint32_t>(i);
+  const auto slot = [&](std::int32_t child) {
+    if (child >= 0 && std::ranges::binary_search(chosen_, child)) return slot_of_[static_cast<std::size_t>(child)];
+    const auto exit = static_cast<std::uint32_t>(chosen_.size() + exits_.size() - piece.first_exit);
+    exits_.push_back(child < 0 ? child : static_cast<std::int32_t>(roots_.size()));
+    if (child >= 0) {
+      roots_.push_back(child);
+      piece.is_last = false;
+    }
+    return exit;
+  };
+  for (const std::int32_t k : chosen_) {
+    const Split& split = tree.splits[static_cast<std::size_t>(k)];
+    const std::int64_t place = places_[static_cast<std::size_t>(split.feature)];
+    const std::uint8_t* column =
+        is_first ? columns.column(split.feature) : first_code(part_columns_) + place * block_rows;
+    splits_.push_back(bind_split(tree, split, columns, column));
+    splits_.back().left_slot = slot(split.left);
+    splits_.back().right_slot = slot(split.right);
+    has_shifts_ |= splits_.back().shift != 0;
+  }
+  pieces_.push_back(piece);
+}
+
+void PartedTree::bind(TreeView tree, const BinnedColumns& columns) {
+  const std::size_t n_splits = tree.splits.size();
+  place_columns(tree, columns);
+  part_columns_.resize(columns_.size() * block_rows / sizeof(Line));
+  next_.resize(n_splits);
+  slot_of_.resize(n_splits);
+  for (std::size_t k = n_splits; k-- > 0;) {
+    const Split& split = tree.splits[k];
+    const std::int32_t last = split.right >= 0 ? split.right : split.left;
+    next_[k] = last >= 0 ? next_[static_cast<std::size_t>(last)] : static_cast<std::int32_t>(k) + 1;
+  }
+  has_shifts_ = false;
+  has_sets_ = !tree.category_sets.empty();
+  pieces_.clear();
+  splits_.clear();
+  exits_.clear();
+  roots_.assign(1, 0);
+  for (std::size_t k = 0; k < roots_.size(); ++k) {
+    choose_splits(tree, roots_[k]);
+    make_piece(tree, columns);
+  }
+  for (const Split& split : tree.splits) places_[static_cast<std::size_t>(split.feature)] = -1;
+}
+
+void PartedTree::find_exits(const Part& part, std::int64_t first_row) {
+  const Selection selection = as_selection(pieces_[part.piece]);
+  const auto width = static_cast<int>(columns_.size());
+  for (std::int64_t i = part.begin; i < part.end; i += block_rows) {
+    const auto n = static_cast<int>(std::min(block_rows, part.end - i));
+    const std::uint8_t* exits;
+    if (part.piece == 0) {
+      exits = slots_.select(selection, first_row + i, static_cast<int>(block_rows));
+    } else {
+      std::uint16_t which[block_rows];
+      std::copy_n(order_.data() + i, n, which);
+      std::fill(which + n, which + (n + tile_rows - 1) / tile_rows * tile_rows, which[0]);
+      kernels().to_columns(first_code(rows_), width, which, n, first_code(part_columns_));
+      exits = slots_.select(selection, 0, n);
+    }
+    std::copy_n(exits, n, found_.data() + i);
+  }
+}
+
+// By counting; rows of the same exit stay in order.
+template <class Take>
+void PartedTree::sort_rows(const Part& part, Take take) {
+  std::int64_t ends[max_selected_leaves]{};
+  for (std::int64_t i = part.begin; i < part.end; ++i) ++ends[found_[static_cast<std::size_t>(i)]];
+  const auto n_exits = static_cast<std::size_t>(pieces_[part.piece].n_splits) + 1;
+  std::exclusive_scan(ends, ends + n_exits, ends, part.begin);
+  for (std::int64_t i = part.begin; i < part.end; ++i)
+    sorted_[static_cast<std::size_t>(ends[found_[static_cast<std::size_t>(i)]]++)] =
+        order_[static_cast<std::size_t>(i)];
+  std::copy(sorted_.data() + part.begin, sorted_.data() + part.end, order_.data() + part.begin);
+  std::int64_t begin = part.begin;
+  for (std::size_t exit = 0; exit < n_exits; begin = ends[exit++])
+    if (begin < ends[exit]) take(exits_[pieces_[part.piece].first_exit + exit], begin, ends[exit]);
+}
+
+template <class Leaf>
+void PartedTree::find_some(std::int64_t first_row, std::int64_t n_rows, Leaf* leaves) {
+  kernels().to_rows(columns_.data(), static_cast<int>(columns_.size()), first_row, n_rows, first_code(rows_));
+  std::iota(order_.begin(), order_.begin() + n_rows, std::uint16_t{0});
+  parts_.assign(1, {0, 0, n_rows});
+  while (!parts_.empty()) {
+    const Part part = parts_.back();
+    const Piece& piece = pieces_[part.piece];
+    parts_.pop_back();
+    find_exits(part, first_row);
+    if (piece.is_last) {
+      const std::int32_t* exits = exits_.data() + piece.first_exit;
+      for (auto i = static_cast<std::size_t>(part.begin); i < static_cast<std::size_t>(part.end); ++i)
+        leaves[order_[i]] = static_cast<Leaf>(~exits[found_[i]]);
+      continue;
+    }
+    sort_rows(part, [&](std::int32_t exit, std::int64_t begin, std::int64_t end) {
+      if (exit >= 0) return parts_.push_back({static_cast<std::size_t>(exit), begin, end});
+      for (std::int64_t i = begin; i < end; ++i) leaves[order_[static_cast<std::size_t>(i)]] = static_cast<Leaf>(~exit);
+    });
+  }
+}
+
+template <class Leaf>
+void PartedTree::find_leaves(std::int64_t first_row, std::int64_t n_rows, Leaf* leaves) {
+  const auto width = static_cast<std::int64_t>(columns_.size());
+  const std::int64_t step = std::clamp(cached_codes / width / block_rows * block_rows, min_rows, max_rows);
+  const std::int64_t most = std::min(step, (n_rows + block_rows - 1) / block_rows * block_rows);
+  rows_.resize(static_cast<std::size_t>(most * width) / sizeof(Line));
+  order_.resize(static_cast<std::size_t>(most));
+  sorted_.resize(static_cast<std::size_t>(most));
+  found_.resize(static_cast<std::size_t>(most));
+  for (std::int64_t done = 0; done < n_rows; done += step)
+    find_some(first_row + done, std::min(step, n_rows - done), leaves + done);
+}
+
+template void PartedTree::find_leaves(std::int64_t, std::int64_t, std::uint16_t*);
+template void PartedTree::find_leaves(std::int64_t, std::int64_t, std::int32_t*);
+
+}  // namespace mpboost
