@@ -61,9 +61,10 @@ void PartedTree::make_piece(TreeView tree, const BinnedColumns& columns) {
   const bool is_first = pieces_.empty();
   Piece piece{splits_.size(), exits_.size(), static_cast<std::int32_t>(chosen_.size()), true};
   for (std::size_t i = 0; i < chosen_.size(); ++i)
-    slot_of_[static_cast<std::size_t>(chosen_[i])] = static_cast<std::uint32_t>(i);
+    slots_of_splits_[static_cast<std::size_t>(chosen_[i])] = static_cast<std::int32_t>(i);
   const auto slot = [&](std::int32_t child) {
-    if (child >= 0 && std::ranges::binary_search(chosen_, child)) return slot_of_[static_cast<std::size_t>(child)];
+    if (child >= 0 && slots_of_splits_[static_cast<std::size_t>(child)] >= 0)
+      return static_cast<std::uint32_t>(slots_of_splits_[static_cast<std::size_t>(child)]);
     const auto exit = static_cast<std::uint32_t>(chosen_.size() + exits_.size() - piece.first_exit);
     exits_.push_back(child < 0 ? child : static_cast<std::int32_t>(roots_.size()));
     if (child >= 0) {
@@ -90,7 +91,7 @@ void PartedTree::bind(TreeView tree, const BinnedColumns& columns) {
   place_columns(tree, columns);
   part_columns_.resize(columns_.size() * block_rows / sizeof(Line));
   next_.resize(n_splits);
-  slot_of_.resize(n_splits);
+  slots_of_splits_.assign(n_splits, -1);
   for (std::size_t k = n_splits; k-- > 0;) {
     const Split& split = tree.splits[k];
     const std::int32_t last = split.right >= 0 ? split.right : split.left;

@@ -57,11 +57,11 @@ class PartedTree {
 
   // The columns that the tree uses, up to a multiple of tile_rows; what it shares with bind alone is in `places_`.
   std::vector<const std::uint8_t*> columns_;
-  std::vector<std::int32_t> places_;    // of the features among these columns; -1 elsewhere
-  std::vector<std::int32_t> next_;      // the first split that is not below a split
-  std::vector<std::int32_t> roots_;     // of the pieces
-  std::vector<std::int32_t> chosen_;    // splits of a piece
-  std::vector<std::uint32_t> slot_of_;  // a split's among them
+  std::vector<std::int32_t> places_;           // of the features among these columns; -1 elsewhere
+  std::vector<std::int32_t> next_;             // the first split that is not below a split
+  std::vector<std::int32_t> roots_;            // of the pieces
+  std::vector<std::int32_t> chosen_;           // splits of a piece
+  std::vector<std::int32_t> slots_of_splits_;  // in their piece; -1 where it is still to be made
 
   // The rows that are worked on.
   struct alignas(64) Line {
