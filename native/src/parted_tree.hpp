@@ -21,12 +21,13 @@ class PartedTree {
   void find_leaves(std::int64_t first_row, std::int64_t n_rows, Leaf* leaves);
 
  private:
-  // Splits that hang together, in preorder, and where their exits lead: to a piece, or, by the complement (~), to a
-  // leaf.
+  // A piece that parts rows has splits that hang together, and exits that lead to pieces or, by the complement (~), to
+  // leaves. A last piece has all splits below its first one, and its exits are leaves in their order.
   struct Piece {
-    std::size_t first_split, first_exit;
-    std::int32_t n_splits;
-    bool is_last;  // all exits are leaves
+    Selection selection;
+    bool is_last;
+    std::int32_t first_leaf;  // of a last piece
+    std::size_t first_exit;   // of any other
   };
 
   // Rows that have reached a piece: a range of order_.
@@ -36,11 +37,11 @@ class PartedTree {
   };
 
   void place_columns(TreeView tree, const BinnedColumns& columns);
+  void bind_splits(TreeView tree, const BinnedColumns& columns);
   void choose_splits(TreeView tree, std::int32_t root);
-  void make_piece(TreeView tree, const BinnedColumns& columns);
-  Selection as_selection(const Piece& piece) const {
-    return {splits_.data() + piece.first_split, piece.n_splits, has_shifts_, has_sets_};
-  }
+  Piece make_piece(TreeView tree, const BinnedColumns& columns);
+  Piece make_last_piece(TreeView tree, std::int32_t root);
+  std::int32_t count_splits(std::int32_t root) const { return next_[static_cast<std::size_t>(root)] - root; }
 
   // Find the exits of the rows of a part; then sort the rows by exit, and call take(exit, begin, end) for each range.
   void find_exits(const Part& part, std::int64_t first_row);
@@ -49,19 +50,19 @@ class PartedTree {
   template <class Leaf>
   void find_some(std::int64_t first_row, std::int64_t n_rows, Leaf* leaves);
 
-  std::vector<Piece> pieces_;  // the first has the root, and looks at the columns themselves
-  std::vector<SelectSplit> splits_;
+  std::vector<Piece> pieces_;            // the first one has the root, and looks at the columns themselves
+  std::vector<SelectSplit> splits_;      // of last pieces, numbered as those of the tree
+  std::vector<SelectSplit> top_splits_;  // of the other pieces
   std::vector<std::int32_t> exits_;
-  bool has_shifts_ = false, has_sets_ = false;
   Slots slots_;
 
-  // The columns that the tree uses, up to a multiple of tile_rows; what it shares with bind alone is in `places_`.
+  // The columns that the tree uses, up to a multiple of tile_rows, and notes of bind.
   std::vector<const std::uint8_t*> columns_;
-  std::vector<std::int32_t> places_;           // of the features among these columns; -1 elsewhere
-  std::vector<std::int32_t> next_;             // the first split that is not below a split
-  std::vector<std::int32_t> roots_;            // of the pieces
-  std::vector<std::int32_t> chosen_;           // splits of a piece
-  std::vector<std::int32_t> slots_of_splits_;  // in their piece; -1 where it is still to be made
+  std::vector<std::int32_t> places_;  // of the features among these columns; -1 elsewhere
+  std::vector<std::int32_t> next_;    // the first split that is not below a split
+  std::vector<std::int32_t> roots_;   // of the pieces
+  std::vector<std::int32_t> chosen_;  // splits of a piece
+  bool has_shifts_ = false;
 
   // The rows that are worked on.
   struct alignas(64) Line {

@@ -119,11 +119,28 @@ def test_wrong_codes_do_no_harm(kernels, threads, codes, n_bins, has_missing, is
         _native.ClassGrower(0, 1, np.arange(3, dtype=np.uint16)).grow(columns, rows, features, classes, None, flags).tree,
         _native.ValueGrower(0, 1).grow(columns, rows, features, rng.normal(size=N_ROWS), None, flags).tree,
     ]
+    derivatives = rng.normal(size=len(rows)), np.ones(len(rows))
+    grower = _native.GradientGrower(31, 0, 1, 1.0, 64)
+    grown.append(grower.grow(columns, rows, features, *derivatives, 0, 0, flags).tree)
+    _native.unseen_importances(grown[0], columns, rows, features, signs, rows + 1)
+    _native.permutation_importances(grown[0], columns, rows, features, signs, 0, 0)
     out = np.empty(N_ROWS, dtype=np.int32)
     for tree in grown:
         tree.apply_leaves(columns, out, threads)
         assert out.min() >= 0
         assert out.max() < len(tree.leaf_values)
+
+
+@pytest.mark.parametrize("n_bins", [1, 5, 64, 200])
+def test_histograms_put_wrong_codes_into_the_last_bin(codes, n_bins):
+    rng = np.random.default_rng(0)
+    patch = np.arange(N_ROWS), np.arange(N_COLUMNS), rng.normal(size=N_ROWS), np.ones(N_ROWS), 0, 0
+    right = np.where(codes == 255, codes, np.minimum(codes, n_bins - 1))
+    grower = _native.GradientGrower(31, 0, 1, 1.0, 255)
+    tree = grower.grow(view(pad(codes), n_bins=n_bins, is_checked=False), *patch).tree
+    expected = grower.grow(view(pad(right), n_bins=n_bins), *patch).tree
+    np.testing.assert_array_equal(tree.splits, expected.splits)
+    np.testing.assert_array_equal(tree.leaf_values, expected.leaf_values)
 
 
 @pytest.mark.parametrize(
