@@ -9,6 +9,12 @@
 namespace mpboost {
 namespace {
 
+std::int64_t count_needed_columns(TreeView tree) {
+  std::int64_t n = 0;
+  for (const Split& split : tree.splits) n = std::max<std::int64_t>(n, split.feature + std::int64_t{1});
+  return n;
+}
+
 void add_to(double* __restrict totals, const double* __restrict values, std::int64_t n) {
   for (std::int64_t k = 0; k < n; ++k) totals[k] += values[k];
 }
@@ -35,7 +41,10 @@ Forest::Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::
                            std::count_if(begin, end, [](const Split& s) { return s.categories >= 0; }));
   }
   check(set_offsets_.back() == static_cast<std::int64_t>(category_sets_.size()));
-  for (std::int64_t t = 0; t < size(); ++t) check(is_valid(tree(t), n_features));
+  for (std::int64_t t = 0; t < size(); ++t) {
+    check(is_valid(tree(t), n_features));
+    n_needed_columns_.push_back(count_needed_columns(tree(t)));
+  }
 }
 
 TreeView Forest::tree(std::int64_t t) const {
@@ -58,6 +67,7 @@ void Forest::append(TreeView tree) {
   split_offsets_.push_back(static_cast<std::int64_t>(splits_.size()));
   category_sets_.insert(category_sets_.end(), tree.category_sets.begin(), tree.category_sets.end());
   set_offsets_.push_back(static_cast<std::int64_t>(category_sets_.size()));
+  n_needed_columns_.push_back(count_needed_columns(tree));
 }
 
 Forest Forest::first(std::int64_t n_trees) const {

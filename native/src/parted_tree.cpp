@@ -151,17 +151,18 @@ void PartedTree::find_exits(const Part& part, std::int64_t first_row) {
 // By counting; rows of the same exit stay in order.
 template <class Take>
 void PartedTree::sort_rows(const Part& part, Take take) {
+  const Piece& piece = pieces_[part.piece];
+  const auto n_exits = static_cast<std::size_t>(piece.selection.n_splits) + 1;
+  const std::uint8_t* found = found_.data();
+  std::uint16_t *order = order_.data(), *sorted = sorted_.data();
   std::int64_t ends[max_selected_leaves]{};
-  for (std::int64_t i = part.begin; i < part.end; ++i) ++ends[found_[static_cast<std::size_t>(i)]];
-  const auto n_exits = static_cast<std::size_t>(pieces_[part.piece].selection.n_splits) + 1;
+  for (std::int64_t i = part.begin; i < part.end; ++i) ++ends[found[i]];
   std::exclusive_scan(ends, ends + n_exits, ends, part.begin);
-  for (std::int64_t i = part.begin; i < part.end; ++i)
-    sorted_[static_cast<std::size_t>(ends[found_[static_cast<std::size_t>(i)]]++)] =
-        order_[static_cast<std::size_t>(i)];
-  std::copy(sorted_.data() + part.begin, sorted_.data() + part.end, order_.data() + part.begin);
+  for (std::int64_t i = part.begin; i < part.end; ++i) sorted[ends[found[i]]++] = order[i];
+  std::copy(sorted + part.begin, sorted + part.end, order + part.begin);
   std::int64_t begin = part.begin;
   for (std::size_t exit = 0; exit < n_exits; begin = ends[exit++])
-    if (begin < ends[exit]) take(exits_[pieces_[part.piece].first_exit + exit], begin, ends[exit]);
+    if (begin < ends[exit]) take(exits_[piece.first_exit + exit], begin, ends[exit]);
 }
 
 template <class Leaf>
