@@ -57,14 +57,38 @@ auto view(const std::vector<T>& values) {
   return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values.data(), {values.size()});
 }
 
+BinnedColumns make_view(const Matrix<const std::uint8_t>& codes, std::int64_t n_rows,
+                        const Vector<const std::int64_t>& n_bins, const Vector<const bool>& has_missing,
+                        bool is_checked) {
+  const auto n_columns = static_cast<std::int64_t>(codes.shape(0));
+  check_size(n_bins, n_columns, "there must be a number of bins for each column");
+  check_size(has_missing, n_columns, "it must be said of each column whether values are missing");
+  BinnedColumns columns(n_rows, n_columns, codes.data());
+  check(static_cast<std::int64_t>(codes.shape(1)) == columns.stride(),
+        "columns must be padded to the next multiple of 128 rows");
+  for (std::int64_t j = 0; j < n_columns; ++j) {
+    check(1 <= n_bins.data()[j] && n_bins.data()[j] <= max_value_bins, "numbers of bins must be in [1, 255]");
+    columns.set_n_bins(j, static_cast<int>(n_bins.data()[j]));
+    columns.set_has_missing(j, has_missing.data()[j]);
+  }
+  nb::gil_scoped_release release;
+  for (std::int64_t j = 0; is_checked && j < n_columns; ++j)
+    check(columns.keeps_promises(j), "a column has codes beyond its bins");
+  return columns;
+}
+
 void bind_columns(nb::module_& module) {
   nb::class_<BinnedColumns>(module, "BinnedColumns", "A table as columns of 8-bit codes; 255 is missing.")
       .def(nb::init<std::int64_t, std::int64_t>(), nb::arg("n_rows"), nb::arg("n_columns"), "All codes are 0.")
+      .def_static("view", make_view, nb::arg("codes").noconvert(), nb::arg("n_rows"), nb::arg("n_bins"),
+                  nb::arg("has_missing"), nb::arg("is_checked") = true, nb::keep_alive<0, 1>(),
+                  "Columns over an array that is not copied and must not change: of shape (n_columns, n_rows up to the "
+                  "next multiple of 128). Without the check, wrong codes give wrong results, but do no other harm.")
       .def_prop_ro("n_rows", &BinnedColumns::n_rows)
       .def_prop_ro("n_columns", &BinnedColumns::n_columns)
       .def_prop_ro(
           "codes",
-          [](BinnedColumns& columns) {
+          [](const BinnedColumns& columns) {
             return nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<2>>(
                 columns.column(0),
                 {static_cast<std::size_t>(columns.n_columns()), static_cast<std::size_t>(columns.n_rows())},

@@ -7,7 +7,8 @@ namespace {
 
 void check_trees(const Forest& forest, std::int64_t begin, std::int64_t end, const BinnedColumns& columns) {
   check(0 <= begin && begin <= end && end <= forest.size(), "no such trees");
-  for (std::int64_t t = begin; t < end; ++t) check_columns(forest.tree(t), columns);
+  for (std::int64_t t = begin; t < end; ++t)
+    check(forest.n_needed_columns(t) <= columns.n_columns(), "the tree uses a column that does not exist");
 }
 
 }  // namespace
@@ -92,8 +93,7 @@ void bind_forests(nb::module_& module) {
             const auto n_classes = static_cast<std::int64_t>(total.shape(1));
             check_trees(forest, begin, end, columns);
             check_shape(total, columns.n_rows(), n_classes, "the output must have one entry per row");
-            for (std::int64_t t = begin; t < end; ++t)
-              check_classes(forest.tree(t), std::min<std::int64_t>(n_classes, 65'536));
+            for (std::int64_t t = begin; t < end; ++t) check_classes(forest.tree(t), n_classes);
             nb::gil_scoped_release release;
             forest.add_class_votes(columns, begin, end, n_classes, total.data(), threads);
           },

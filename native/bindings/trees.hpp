@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "bindings.hpp"
@@ -69,9 +68,11 @@ inline void check_columns(TreeView tree, const BinnedColumns& columns) {
 // Leaf values of trees for many classes are numbers of classes.
 inline void check_classes(TreeView tree, std::int64_t n_classes) {
   check_single(tree.n_outputs);
-  const auto limit = static_cast<double>(n_classes);
-  for (const double value : tree.leaf_values)
-    check(0 <= value && value < limit && value == std::floor(value), "the tree has a leaf value that is no class");
+  const auto limit = static_cast<double>(std::min<std::int64_t>(n_classes, 65'536));
+  const auto is_class = [=](double value) {
+    return 0 <= value && value < limit && value == static_cast<double>(static_cast<std::int32_t>(value));
+  };
+  check(std::ranges::all_of(tree.leaf_values, is_class), "the tree has a leaf value that is no class");
 }
 
 // The features that splits use, ascending.

@@ -103,7 +103,8 @@ void BinMapper::encode(const TableView& view, BinnedColumns& columns, std::int64
     if (is_whole) columns.set_has_missing(j, false);
     all_bytes = all_bytes && keeps_bytes(edges);
   }
-  const Place out{&columns, first_column, view.n_columns, columns.stride(), columns.column(first_column) + first_row};
+  const Place out{&columns, first_column, view.n_columns, columns.stride(),
+                  columns.writable_column(first_column) + first_row};
   with_type(view, [&]<class T>(const Table<T>& table) {
     threads.for_ranges(view.n_rows, 16 * block_rows, [&](std::int64_t begin, std::int64_t end) {
       if constexpr (std::is_same_v<T, std::uint8_t>) {

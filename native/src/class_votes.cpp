@@ -31,9 +31,10 @@ template <class Vote, class Count, class Add>
 Correct add_rows(const LearnerVotes<Vote>& votes, std::span<const std::int64_t> patch,
                  const ClassOutputs<Count>& outputs, const ClassJudge& judge, RowSums& sums, Threads& threads, Add add) {
   const std::int64_t n_classes = outputs.n_classes;
-  sums.add_rows(outputs.n_rows, 2, batch_rows, grain / batch_rows, threads, [&] {
+  const std::int64_t n_batches = VoteReader<Vote>::count_rows(votes) / batch_rows;
+  sums.add_rows(outputs.n_rows, 2, batch_rows, n_batches, threads, [&] {
     return [&, reader = VoteReader(votes)](std::int64_t first, std::int64_t n, double* sum) mutable {
-      const Vote* new_votes = reader.read(first, n);
+      const Vote* new_votes = reader.read(first);
       auto next = std::ranges::lower_bound(patch, first);
       for (std::int64_t i = first; i < first + n; ++i) {
         const bool is_in_patch = next != patch.end() && *next == i;

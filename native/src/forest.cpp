@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
-#include "sweep.hpp"
+#include "leaf_finder.hpp"
 
 namespace mpboost {
 namespace {
+
+std::int64_t count_needed_columns(TreeView tree) {
+  std::int64_t n = 0;
+  for (const Split& split : tree.splits) n = std::max<std::int64_t>(n, split.feature + std::int64_t{1});
+  return n;
+}
 
 void add_to(double* __restrict totals, const double* __restrict values, std::int64_t n) {
   for (std::int64_t k = 0; k < n; ++k) totals[k] += values[k];
@@ -34,7 +41,10 @@ Forest::Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::
                            std::count_if(begin, end, [](const Split& s) { return s.categories >= 0; }));
   }
   check(set_offsets_.back() == static_cast<std::int64_t>(category_sets_.size()));
-  for (std::int64_t t = 0; t < size(); ++t) check(is_valid(tree(t), n_features));
+  for (std::int64_t t = 0; t < size(); ++t) {
+    check(is_valid(tree(t), n_features));
+    n_needed_columns_.push_back(count_needed_columns(tree(t)));
+  }
 }
 
 TreeView Forest::tree(std::int64_t t) const {
@@ -57,6 +67,7 @@ void Forest::append(TreeView tree) {
   split_offsets_.push_back(static_cast<std::int64_t>(splits_.size()));
   category_sets_.insert(category_sets_.end(), tree.category_sets.begin(), tree.category_sets.end());
   set_offsets_.push_back(static_cast<std::int64_t>(category_sets_.size()));
+  n_needed_columns_.push_back(count_needed_columns(tree));
 }
 
 Forest Forest::first(std::int64_t n_trees) const {
@@ -66,23 +77,25 @@ Forest Forest::first(std::int64_t n_trees) const {
   return forest;
 }
 
-template <class Bound, class Take>
+template <class Take>
 void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads,
                        Take take) const {
-  // All trees are applied in turn to so many blocks, whose codes stay in the cache. More blocks bind trees less often:
-  // with 20 columns and trees of 1800 leaves they save a fifth of the time.
-  constexpr std::int64_t grain = 2048 / block_rows, max_step = 8 * grain, cached_codes = 1 << 18;
-  const std::int64_t step =
-      std::clamp(cached_codes / (block_rows * std::max<std::int64_t>(1, columns.n_columns())), grain, max_step);
-  threads.for_ranges(columns.n_blocks(), grain, [&](std::int64_t first_block, std::int64_t last_block) {
-    Bound bound;
-    for (std::int64_t start = first_block; start < last_block; start += step) {
-      const std::int64_t stop = std::min(last_block, start + step);
+  // All trees are applied in turn to so many rows, whose codes stay in the cache. More rows bind trees less often, and
+  // a tree of many leaves is the faster the more rows it is applied to: as few times as possible, equally many each.
+  constexpr std::int64_t grain = 2048, max_step = 16 * grain, cached_codes = 1 << 19;
+  const std::int64_t limit =
+      std::clamp(cached_codes / std::max<std::int64_t>(1, columns.n_columns()) / grain * grain, grain, max_step);
+  threads.for_ranges(columns.n_rows(), grain, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t n_steps = (last - first + limit - 1) / limit;
+    const std::int64_t step = ((last - first + n_steps - 1) / n_steps + block_rows - 1) / block_rows * block_rows;
+    LeafFinder finder;
+    std::vector<std::int32_t> leaves(static_cast<std::size_t>(std::min(step, last - first)));
+    for (std::int64_t row = first; row < last; row += step) {
+      const std::int64_t n = std::min(step, last - row);
       for (std::int64_t t = begin; t < end; ++t) {
-        const TreeView view = tree(t);
-        bound.bind(view, columns);
-        for (std::int64_t block = start; block < stop; ++block)
-          take(bound, view, block * block_rows, std::min(block_rows, columns.n_rows() - block * block_rows));
+        finder.bind(tree(t), columns, n);
+        finder.find(row, n, leaves.data());
+        take(tree(t), leaves.data(), row, n);
       }
     }
   });
@@ -90,37 +103,32 @@ void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::in
 
 void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
                        Threads& threads) const {
-  const auto add = [=](VoteFinder& finder, TreeView, std::int64_t row, std::int64_t n) {
-    std::int8_t votes[block_rows];
-    finder.find(row / block_rows, votes);
-    for (std::int64_t i = 0; i < n; ++i) totals[row + i] += votes[i];
-  };
-  for_trees<VoteFinder>(columns, begin, end, threads, add);
+  for_trees(columns, begin, end, threads,
+            [=](TreeView view, const std::int32_t* leaves, std::int64_t row, std::int64_t n) {
+              for (std::int64_t i = 0; i < n; ++i) totals[row + i] += to_vote(*view.values_of(leaves[i]));
+            });
 }
 
 void Forest::add_class_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int64_t n_classes,
                              std::int32_t* totals, Threads& threads) const {
-  const auto add = [=](ClassFinder& finder, TreeView, std::int64_t row, std::int64_t n) {
-    std::uint16_t classes[block_rows];
-    finder.find(row / block_rows, classes);
-    for (std::int64_t i = 0; i < n; ++i) ++totals[(row + i) * n_classes + classes[i]];
-  };
-  for_trees<ClassFinder>(columns, begin, end, threads, add);
+  for_trees(columns, begin, end, threads,
+            [=](TreeView view, const std::int32_t* leaves, std::int64_t row, std::int64_t n) {
+              for (std::int64_t i = 0; i < n; ++i)
+                ++totals[(row + i) * n_classes + static_cast<std::int64_t>(*view.values_of(leaves[i]))];
+            });
 }
 
 void Forest::add_values(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, double* totals,
                         Threads& threads) const {
-  const auto add = [=](LeafFinder& finder, TreeView view, std::int64_t row, std::int64_t n) {
-    std::int32_t leaves[block_rows];
-    finder.find(row / block_rows, leaves);
-    if (view.n_outputs == 1) {
-      for (std::int64_t i = 0; i < n; ++i) totals[row + i] += *view.values_of(leaves[i]);
-    } else {
-      for (std::int64_t i = 0; i < n; ++i)
-        add_to(totals + (row + i) * view.n_outputs, view.values_of(leaves[i]), view.n_outputs);
-    }
-  };
-  for_trees<LeafFinder>(columns, begin, end, threads, add);
+  for_trees(columns, begin, end, threads,
+            [=](TreeView view, const std::int32_t* leaves, std::int64_t row, std::int64_t n) {
+              if (view.n_outputs == 1) {
+                for (std::int64_t i = 0; i < n; ++i) totals[row + i] += *view.values_of(leaves[i]);
+              } else {
+                for (std::int64_t i = 0; i < n; ++i)
+                  add_to(totals + (row + i) * view.n_outputs, view.values_of(leaves[i]), view.n_outputs);
+              }
+            });
 }
 
 }  // namespace mpboost

@@ -131,10 +131,10 @@ void GradientGrower::gather(const BinnedColumns& columns, const GradientPatch& p
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       const Feature& feature = features_[index * lanes + lane];
       of_lane[lane] = columns.column(std::max(feature.column, 0));
-      for (int code = 0; code < 256; ++code) {
-        const int bin = std::min((code + feature.offset) >> feature.shift, group.n_bins);  // whatever a file may hold
-        bins[lane][code] = static_cast<std::uint8_t>(feature.place < 0 ? 0 : bin);
-      }
+      // Codes beyond what the column promises go to its last bin: a histogram has no room for others.
+      const int last = std::max(feature.n_bins - 1, 0);
+      for (int code = 0; code < 256; ++code)
+        bins[lane][code] = static_cast<std::uint8_t>(std::min((code + feature.offset) >> feature.shift, last));
       // Missing values have the same bin in all features of a group: the search knows only one.
       if (feature.place >= 0) bins[lane][missing_code] = static_cast<std::uint8_t>(group.n_bins);
     }

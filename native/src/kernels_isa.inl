@@ -25,7 +25,7 @@ namespace {
 
 #include "gradient_search.inl"
 
-#include "sweep.inl"
+#include "select.inl"
 
 #include "losses.inl"
 
@@ -87,8 +87,9 @@ const Kernels table{
     .log_exponential = log_exponential,
     .find_limits = find_limits,
     .screen_items = screen_items,
-    .sweep_block = sweep_block,
-    .select_block = select_block,
+    .select_rows = select_rows,
+    .to_rows = to_rows,
+    .to_columns = to_columns,
     .log_loss = log_loss,
     .softmax = softmax,
     .value_loss = value_loss,

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "sweep.hpp"
+#include "leaf_finder.hpp"
 
 namespace mpboost {
 namespace {
@@ -106,19 +106,17 @@ std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, cons
                                const float* hessians, std::int64_t n_outputs, std::uint16_t* leaves, RowSums& sums,
                                Threads& threads) {
   const std::size_t n_leaves = tree.n_leaves(), n_sums = n_leaves * static_cast<std::size_t>(n_outputs);
-  const std::int64_t piece_rows = count_piece_rows(n_sums), grain = std::max<std::int64_t>(1, 4096 / piece_rows);
+  const std::int64_t piece_rows = count_piece_rows(n_sums);
+  // Large trees are applied to many rows at a time.
+  const std::int64_t found_rows = SelectedTree::can_bind(tree) ? piece_rows : chunk_rows;
+  const std::int64_t grain = std::max<std::int64_t>(1, std::max<std::int64_t>(4096, found_rows) / piece_rows);
   sums.add_rows(columns.n_rows(), 2 * n_sums, piece_rows, grain, threads, [&] {
     LeafFinder finder;
-    finder.bind(tree, columns);
-    return [&, finder = std::move(finder), leaf_sums = LeafSums(n_leaves, n_outputs)](
-               std::int64_t first, std::int64_t n_rows, double* out) mutable {
-      for (std::int64_t row = first; row < first + n_rows; row += block_rows) {
-        const std::int64_t n = std::min(block_rows, first + n_rows - row);
-        std::uint16_t found[block_rows];
-        finder.find(row / block_rows, found);
-        std::copy_n(found, n, leaves + row);
-        leaf_sums.add(found, gradients + row * n_outputs, hessians + row * n_outputs, n);
-      }
+    finder.bind(tree, columns, columns.n_rows());
+    return [&, finder = std::move(finder), leaf_sums = LeafSums(n_leaves, n_outputs)](std::int64_t first,
+                                                                                     std::int64_t n, double* out) mutable {
+      if (first % found_rows == 0) finder.find(first, std::min(found_rows, columns.n_rows() - first), leaves + first);
+      leaf_sums.add(leaves + first, gradients + first * n_outputs, hessians + first * n_outputs, n);
       leaf_sums.flush(out);
     };
   });

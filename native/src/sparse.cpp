@@ -65,7 +65,7 @@ void SparseColumns::expand(std::span<const std::int64_t> features, BinnedColumns
       const Column& column = columns_[j];
       out.set_n_bins(k, column.n_bins);
       out.set_has_missing(k, column.has_missing);
-      std::uint8_t* codes = out.column(k);
+      std::uint8_t* codes = out.writable_column(k);
       std::fill(codes, codes + n_rows_, column.zero_code);
       const auto end_entry = static_cast<std::size_t>(offsets_[j + 1]);
       for (auto entry = static_cast<std::size_t>(offsets_[j]); entry < end_entry; ++entry)

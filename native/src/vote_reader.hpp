@@ -1,33 +1,58 @@
-// Reads the votes of a learner in batches of rows.
+// Reads the votes of a learner in batches of rows, in ascending order.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
+#include <vector>
 
+#include "leaf_finder.hpp"
 #include "mpboost/votes.hpp"
-#include "sweep.hpp"
 
 namespace mpboost {
 
 template <class Vote>
 class VoteReader {
  public:
-  static constexpr std::int64_t batch_rows = 8 * block_rows;
+  static constexpr std::int64_t batch_rows = 1024;
 
-  explicit VoteReader(const LearnerVotes<Vote>& votes) : array_(votes.array) {
-    if (!array_) finder_.bind(votes.tree, *votes.columns);
+  explicit VoteReader(const LearnerVotes<Vote>& votes) : array_(votes.array), length_(count_rows(votes)) {
+    if (array_) return;
+    n_rows_ = votes.columns->n_rows();
+    finder_.bind(votes.tree, *votes.columns, n_rows_);
+    for (const double value : votes.tree.leaf_values) of_leaves_.push_back(to_vote(value));
+    leaves_.resize(static_cast<std::size_t>(length_));
+    votes_.resize(leaves_.size());
   }
 
-  // The votes of up to batch_rows rows from `first` on, the first of a block; until the next call.
-  const Vote* read(std::int64_t first, std::int64_t n) {
+  // Rows that are found at a time: large trees want many. Threads should begin at multiples of it.
+  static std::int64_t count_rows(const LearnerVotes<Vote>& votes) {
+    return votes.array || SelectedTree::can_bind(votes.tree) ? 4 * batch_rows : 16 * batch_rows;
+  }
+
+  // The votes of a batch of rows from `first` on, until the next call.
+  const Vote* read(std::int64_t first) {
     if (array_) return array_ + first;
-    for (std::int64_t i = 0; i < n; i += block_rows) finder_.find((first + i) / block_rows, found_ + i);
-    return found_;
+    if (first < begin_ || first >= begin_ + length_) {
+      begin_ = first;
+      const std::int64_t n = std::min(length_, n_rows_ - first);
+      finder_.find(first, n, leaves_.data());
+      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+        votes_[i] = of_leaves_[static_cast<std::size_t>(leaves_[i])];
+    }
+    return votes_.data() + (first - begin_);
   }
 
  private:
+  static Vote to_vote(double value) {
+    if constexpr (std::is_same_v<Vote, std::int8_t>) return mpboost::to_vote(value);
+    return static_cast<Vote>(value);
+  }
+
   const Vote* array_;
-  std::conditional_t<std::is_same_v<Vote, std::int8_t>, VoteFinder, ClassFinder> finder_;
-  Vote found_[batch_rows];
+  std::int64_t length_, n_rows_ = 0, begin_ = -length_;
+  LeafFinder finder_;
+  std::vector<Vote> of_leaves_, votes_;
+  std::vector<std::int32_t> leaves_;
 };
 
 }  // namespace mpboost

@@ -59,9 +59,10 @@ template <class Count>
 Correct add_votes(const LearnerVotes<std::int8_t>& votes, std::span<const std::int64_t> patch,
                   const BinaryOutputs<Count>& outputs, std::int8_t tie_label, const double* sample_weights,
                   RowSums& sums, Threads& threads) {
-  sums.add_rows(outputs.n_rows, 2, batch_rows, 8, threads, [&] {
+  const std::int64_t grain = VoteReader<std::int8_t>::count_rows(votes) / batch_rows;
+  sums.add_rows(outputs.n_rows, 2, batch_rows, grain, threads, [&] {
     return [&, reader = VoteReader(votes)](std::int64_t first, std::int64_t n, double* sum) mutable {
-      const std::int8_t* new_votes = reader.read(first, n);
+      const std::int8_t* new_votes = reader.read(first);
       for (auto next = std::ranges::lower_bound(patch, first); next != patch.end() && *next < first + n; ++next) {
         outputs.in_patch_votes[*next] = static_cast<Count>(outputs.in_patch_votes[*next] + new_votes[*next - first]);
         ++outputs.in_patch_counts[*next];

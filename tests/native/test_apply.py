@@ -1,4 +1,4 @@
-"""Where rows end up in trees: the block-wise sweep against a walk of one row at a time."""
+"""Where rows end up in trees: many rows at a time against a walk of one row at a time."""
 
 import numpy as np
 import pytest

@@ -74,11 +74,11 @@ def step(name, labels, *arguments, shape=()):
 
 def add_votes(part, sums, threads):
     labels = take("signs", part)
-    zeros = [np.zeros(len(labels), np.int32) for _ in range(3)]
+    zeros = [np.zeros(len(labels), np.int16) for _ in range(3)]
     patch = np.arange(0, len(labels), 4)
     weights = take("weights", part)
     votes = (take("classes", part) % 2 * 2 - 1).astype(np.int8)
-    _native.add_votes(votes, patch, labels, *zeros, 1, np.zeros(9), None, weights, None, threads, sums)
+    _native.add_votes(votes, patch, labels, *zeros, 1, weights, threads, sums)
 
 
 def count_classes(part):

@@ -14,14 +14,16 @@
 
 namespace mpboost {
 
-inline constexpr int mask_words = 2;                         // of 64 bits, one bit for each row of a block
-inline constexpr std::int64_t block_rows = 64 * mask_words;  // rows that a tree is applied to at a time
-inline constexpr std::uint8_t missing_code = 255;            // the code of a missing value
-inline constexpr int max_value_bins = 255;                   // codes 0..254 are values
+inline constexpr std::int64_t block_rows = 128;    // rows that a tree is applied to at a time
+inline constexpr std::uint8_t missing_code = 255;  // the code of a missing value
+inline constexpr int max_value_bins = 255;         // codes 0..254 are values
 
 //            block 0         block 1         last block
-//  column 0  128 codes       128 codes  ...  codes, then zeros up to 128
+//  column 0  128 codes       128 codes  ...  codes, then up to 128 bytes that mean nothing
 //  column 1  128 codes       128 codes  ...
+//
+// The codes are the object's own, or a view of memory that someone else owns, say of a mapped file. What a view holds
+// may break the promises about bins and missing values: whoever reads codes must stay in bounds for any byte.
 class BinnedColumns {
  public:
   // Begins with all codes 0, in a single bin.
@@ -35,16 +37,27 @@ class BinnedColumns {
     if (!memory_) throw std::bad_alloc();
     void* start = memory_.get();
     std::size_t space = static_cast<std::size_t>(stride_ * n_columns) + alignment;
-    codes_ = static_cast<std::uint8_t*>(std::align(alignment, space - alignment, start, space));
+    codes_ = own_codes_ = static_cast<std::uint8_t*>(std::align(alignment, space - alignment, start, space));
   }
+
+  // A view of codes in the layout above, at any address. They must stay there, and the same, as long as this object.
+  BinnedColumns(std::int64_t n_rows, std::int64_t n_columns, const std::uint8_t* codes)
+      : n_rows_(n_rows),
+        n_columns_(n_columns),
+        stride_(compute_stride(n_rows, n_columns)),
+        n_bins_(static_cast<std::size_t>(n_columns), 1),
+        has_missing_(std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(n_columns))),
+        codes_(codes) {}
 
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_columns() const { return n_columns_; }
-  std::int64_t n_blocks() const { return stride_ / block_rows; }
   std::int64_t stride() const { return stride_; }
 
   const std::uint8_t* column(std::int64_t j) const { return codes_ + j * stride_; }
-  std::uint8_t* column(std::int64_t j) { return codes_ + j * stride_; }
+  std::uint8_t* writable_column(std::int64_t j) {
+    if (!own_codes_) throw std::invalid_argument("columns that are a view cannot be written to");
+    return own_codes_ + j * stride_;
+  }
 
   // Codes of values in column j are below n_bins(j).
   int n_bins(std::int64_t j) const { return n_bins_[static_cast<std::size_t>(j)]; }
@@ -56,6 +69,16 @@ class BinnedColumns {
   }
   void set_has_missing(std::int64_t j, bool has) {
     has_missing_[static_cast<std::size_t>(j)].store(has, std::memory_order_relaxed);
+  }
+
+  // Whether the codes of column j are as n_bins and has_missing say.
+  bool keeps_promises(std::int64_t j) const {
+    const std::uint8_t* codes = column(j);
+    const bool may_miss = has_missing(j);
+    const auto n = static_cast<std::uint8_t>(n_bins(j));
+    bool is_right = true;
+    for (std::int64_t i = 0; i < n_rows_; ++i) is_right &= codes[i] < n || (may_miss && codes[i] == missing_code);
+    return is_right;
   }
 
  private:
@@ -78,7 +101,8 @@ class BinnedColumns {
   std::vector<int> n_bins_;
   std::unique_ptr<std::atomic<bool>[]> has_missing_;
   std::unique_ptr<void, Free> memory_;  // zeroed by the system, page by page as it is first touched
-  std::uint8_t* codes_;
+  std::uint8_t* own_codes_ = nullptr;   // in there; null: a view
+  const std::uint8_t* codes_;
 };
 
 }  // namespace mpboost

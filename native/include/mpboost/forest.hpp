@@ -20,6 +20,7 @@ class Forest {
   std::int64_t size() const { return static_cast<std::int64_t>(split_offsets_.size()) - 1; }
   std::int64_t n_outputs() const { return n_outputs_; }
   TreeView tree(std::int64_t t) const;
+  std::int64_t n_needed_columns(std::int64_t t) const { return n_needed_columns_[static_cast<std::size_t>(t)]; }
   void append(TreeView tree);  // the first tree sets the number of outputs; throws if another has a different one
   Forest first(std::int64_t n_trees) const;
 
@@ -41,8 +42,8 @@ class Forest {
   const std::vector<CategorySet>& category_sets() const { return category_sets_; }
 
  private:
-  // Call take(bound tree, its view, first row, number of rows) for every block and tree, trees in their order.
-  template <class Bound, class Take>
+  // Call take(tree, leaves, first row, number of rows) for some rows at a time and every tree, trees in their order.
+  template <class Take>
   void for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads, Take take) const;
 
   std::vector<Split> splits_;
@@ -50,6 +51,7 @@ class Forest {
   std::vector<std::int64_t> split_offsets_{0};
   std::vector<CategorySet> category_sets_;
   std::vector<std::int64_t> set_offsets_{0};
+  std::vector<std::int64_t> n_needed_columns_;  // of each tree: the last feature that it uses, plus one
   std::int64_t n_outputs_ = 1;
 };
 

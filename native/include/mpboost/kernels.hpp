@@ -40,25 +40,24 @@ struct Histogram {
   alignas(64) unsigned char counts[3][256 * group_lanes * sizeof(std::uint32_t)];
 };
 
-// A split as the sweep sees it. Slots number the masks, of mask_words words each: those of the splits, then those of
-// the leaves.
-struct SweepSplit {
+// A split as select_rows sees it. A slot has a byte for each row of a block.
+struct SelectSplit {
   const std::uint8_t* column;
   std::uint32_t left_slot, right_slot;
   std::uint8_t shift;       // added to codes: 1 turns missing (255) into 0
   std::uint8_t last_left;   // shifted codes up to this go left
   const std::uint8_t* set;  // of a categorical feature: bit c of 256 tells whether code c goes left; else null
-  std::int32_t next;        // first split that is not below this one
-  std::int32_t leaf_begin, leaf_end;  // the leaves below this one
 };
 
-struct Sweep {
-  const SweepSplit* splits;
+// Splits of a tree, or of a piece of one, in preorder. The slot of split k is number k, those of the leaves follow.
+struct Selection {
+  const SelectSplit* splits;
   std::int32_t n_splits;
-  bool is_shifted;       // whether any split has a shift
-  bool has_sets;         // whether any split is of a categorical feature
-  std::uint64_t* masks;  // one per split, then one per leaf: bit i tells whether row i of the block is there
+  bool has_shifts;  // whether any split has a shift
+  bool has_sets;    // whether any split is of a categorical feature
 };
+
+inline constexpr int tile_rows = 16;  // rows and columns that are exchanged at a time
 
 inline constexpr int gradient_lanes = 8;  // features whose sums of derivatives are searched side by side
 
@@ -149,11 +148,15 @@ struct Kernels {
   // the leading bits that they draw.
   void (*find_limits)(const double* log_weights, std::int64_t n, const LevelLimits& levels, std::uint32_t* limits);
   std::uint64_t (*screen_items)(Lots::Keys keys, std::uint32_t first, const std::uint32_t* limits);
-  // Fill the masks of the leaves with the rows of the block that begins at `row`.
-  void (*sweep_block)(const Sweep&, std::int64_t row);
   // Fill the slots of the splits, from the last to the first: a row gets what it has in the slot of the child that it
-  // goes to. A slot has a byte for each row of a block; those of splits come first, the root's foremost.
-  void (*select_block)(const Sweep&, std::int64_t row, std::uint8_t* slots);
+  // goes to. Takes up to block_rows rows from `row` on, and may look at what follows up to a multiple of group_lanes.
+  void (*select_rows)(const Selection&, std::int64_t row, int n_rows, std::uint8_t* slots);
+  // Write the codes of rows side by side, [row][width], width a multiple of tile_rows; and those of some of these rows
+  // one column after the other, [column][block_rows]. Both take rows up to the next multiple of tile_rows.
+  void (*to_rows)(const std::uint8_t* const* columns, int width, std::int64_t row, std::int64_t n_rows,
+                  std::uint8_t* rows);
+  void (*to_columns)(const std::uint8_t* rows, int width, const std::uint16_t* which, int n_rows,
+                     std::uint8_t* columns);
   // Add the leaves' values to F and compute the derivatives of the loss. The first two return the weight of the rows
   // that are right, the last the weighted sum of squared errors.
   double (*log_loss)(const LossRows<std::int8_t>&);

@@ -50,6 +50,9 @@ struct TreeView {
   }
 };
 
+// What a leaf of this value votes for.
+inline std::int8_t to_vote(double value) { return value > 0 ? 1 : -1; }
+
 struct Tree {
   std::vector<Split> splits;
   std::vector<double> leaf_values;

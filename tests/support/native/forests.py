@@ -9,7 +9,7 @@ from .naive_tree import find_votes, make_random_sets, make_random_splits, pack_s
 
 N_FEATURES = 6
 SIZES = (0, 1, 5, 40, 0, 200, 17)
-LARGE_SIZES = (0, 1, 600, 40, 350)  # sweeps and walks
+LARGE_SIZES = (0, 1, 600, 40, 350)  # selected, parted and walked
 
 
 def make_arrays(seed=0, sizes=SIZES):
