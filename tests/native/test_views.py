@@ -112,11 +112,11 @@ def test_wrong_codes_do_no_harm(kernels, threads, codes, n_bins, has_missing, is
     flags = np.full(N_COLUMNS, is_categorical)
     signs = rng.choice([-1, 1], N_ROWS).astype(np.int8)
     classes = rng.integers(3, size=N_ROWS).astype(np.uint16)
-    weights = rng.random(len(rows)) + 0.5
+    weights, ranks = rng.random(len(rows)) + 0.5, np.arange(3, dtype=np.uint16)
     grown = [
         _native.BinaryGrower(0, 1, 1.0).grow(columns, rows, features, signs, None, flags).tree,
         _native.BinaryGrower(0, 1, 1.0).grow(columns, rows, features, signs, weights, flags).tree,
-        _native.ClassGrower(0, 1, np.arange(3, dtype=np.uint16)).grow(columns, rows, features, classes, None, flags).tree,
+        _native.ClassGrower(0, 1, ranks).grow(columns, rows, features, classes, None, flags).tree,
         _native.ValueGrower(0, 1).grow(columns, rows, features, rng.normal(size=N_ROWS), None, flags).tree,
     ]
     derivatives = rng.normal(size=len(rows)), np.ones(len(rows))
