@@ -1,7 +1,7 @@
 """The interface of learners: train on a minipatch, and return the outputs for all rows."""
 
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from numpy.typing import NDArray
 
@@ -59,6 +59,9 @@ class Learner(Protocol[Question, Model, Output]):
         self, iteration: int, draw: Draw, features: Positions, question: Question, threads: _native.Threads
     ) -> TrainedLearner[Model, Output]:
         """Train on a minipatch, given the question of the task; apply the learner to all rows."""
+
+    def restart(self) -> Self:
+        """Make a learner on the same table for another run: it knows nothing of this one's iterations."""
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Check whether learners cannot tell the table from their own."""

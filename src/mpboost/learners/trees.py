@@ -1,7 +1,8 @@
 """Native decision trees as weak learners, and the base of all learners on binned tables."""
 
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, Generic, Literal
+from typing import Any, Generic, Literal, Self
 
 from numpy.typing import NDArray
 
@@ -10,6 +11,7 @@ from mpboost._arrays import Label, Mask, Positions
 from mpboost.data.binned import BinnedData, make_binned_data
 from mpboost.data.tables import Table
 from mpboost.learners.contract import TrainedLearner
+from mpboost.learners.node_sizes import NodeSizes
 from mpboost.outputs.kinds import LearnerOutputs, Outputs
 from mpboost.sampling.draws import Draw
 from mpboost.sampling.features import balance, to_shares
@@ -24,6 +26,7 @@ class TreeOptions:
 
     max_depth: int | None
     min_samples_leaf: int
+    min_samples_split: int | Literal["auto"]
     importance: Importance
     is_categorical: Mask | None
     seed: int
@@ -36,6 +39,10 @@ class BinnedLearner(Generic[Label]):
         self._mapper = mapper
         self._data = make_binned_data(table.bin(mapper, threads))
         self._outputs = outputs
+
+    def restart(self) -> Self:
+        """Return the learner itself, unless it learns something from one iteration for the next."""
+        return self
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Check whether the table has the same bins."""
@@ -59,6 +66,7 @@ class TreeLearner(BinnedLearner[Label]):
     ):
         super().__init__(mapper, table, outputs, threads)
         self._options = options
+        self._node_sizes = NodeSizes(options.min_samples_split, options.min_samples_leaf)
         self._grower = outputs.make_grower(options.max_depth or 0, options.min_samples_leaf)
         self._out = outputs.make_output(table.n_rows)
 
@@ -69,7 +77,8 @@ class TreeLearner(BinnedLearner[Label]):
         columns, places = self._data.fetch(features, threads)
         labels: NDArray[Any] = question.values
         patch = columns, draw.rows, places, labels
-        grown = self._grower.grow(*patch, draw.weights, self._options.is_categorical)
+        limit = self._node_sizes.find_limit(iteration, len(draw.rows))
+        grown = self._grower.grow(*patch, draw.weights, self._options.is_categorical, limit)
         tree = grown.tree
         self._outputs.apply(tree, columns, self._out, threads)
         importances = grown.importances
@@ -77,8 +86,16 @@ class TreeLearner(BinnedLearner[Label]):
             seed = self._options.seed
             importances = to_shares(_native.permutation_importances(tree, *patch, seed, iteration, draw.weights))
         elif len(draw.unseen):  # else the decrease of impurity on the minipatch
-            importances = balance(_native.unseen_importances(tree, *patch, draw.unseen, draw.weights))
+            credits, gains = _native.unseen_importances(tree, *patch, draw.unseen, draw.weights)
+            importances = balance(credits)
+            self._node_sizes.add(iteration, gains)
         return TrainedLearner(self._data.rename(tree, features), self._out, importances)
+
+    def restart(self) -> Self:
+        """Make a learner on the same table for another run: it has learned nothing about the sizes of nodes."""
+        learner = copy(self)
+        learner._node_sizes = NodeSizes(self._options.min_samples_split, self._options.min_samples_leaf)
+        return learner
 
 
 class BinnedRows(Generic[Label]):
