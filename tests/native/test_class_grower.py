@@ -37,8 +37,6 @@ def test_class_grower_matches_naive_twin(patch, n_classes):
         check_tree(grower.grow(as_columns(codes), *rest), Gini(ranks), codes, *rest, **options)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-@pytest.mark.parametrize("n_categorical", [0, 3])
 def test_class_grower_splits_nodes_of_min_samples_split_rows_or_more():
     codes, rows, features, labels, *rest = Patch(rows=(), n_features=4, n_categorical=2, n_categories=9).draw(
         np.random.default_rng(8), 150
@@ -53,6 +51,8 @@ def test_class_grower_splits_nodes_of_min_samples_split_rows_or_more():
     assert sizes[0] == sizes[-1] > sizes[2] > sizes[1] > sizes[3] == 2 > sizes[4] == 1
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("n_categorical", [0, 3])
 @pytest.mark.parametrize("options", [{}, {"max_depth": 2}, {"min_samples_leaf": 3}], ids=str)
 def test_class_grower_agrees_with_the_grower_for_two_classes(options, n_categorical, missing):
     patch = Patch(rows=(), n_features=5, n_codes=30, missing=missing, n_categorical=n_categorical, n_categories=7)
