@@ -222,6 +222,7 @@ SENSIBLE: dict[str, list[Any]] = {
     "importance": ["permutation"],
     "max_depth": [1, 2, 3, 2**31 - 2, np.int8(4)],
     "min_samples_leaf": [2, 5, 2**31 - 2],
+    "min_samples_split": [2, 3, 20, 2**31 - 2],
     "max_bins": [2, 3, 16, 254],
     "categorical_features": [
         None,
@@ -375,6 +376,7 @@ WRONG_IN: dict[str, list[Any]] = {
     "n_iter_no_change": [0, 2**64, 10**400],
     "max_depth": [0, 2**31, 2**31 - 1, 2**64, 10**400],
     "min_samples_leaf": [0, 2**31, 2**31 - 1, 0.1],
+    "min_samples_split": [0, 1, 2**31, 2**31 - 1, 0.1, "none"],
     "max_bins": [1, 256, 0],
     "verbose": [-1, "a", 0.5],
     "scoring": [

@@ -154,8 +154,9 @@ WRONG_LOSSES = [
     *("log_loss", "gamma", "Squared_error", SquaredLoss, object(), None, 1),
 ]
 
+NOT_OF_GRADIENTS = ("estimator", "min_samples_split", "weighting", "class_weight")
 COMMON: dict[str, list[Any]] = {
-    **{name: values for name, values in SENSIBLE.items() if name not in ("estimator", "weighting", "class_weight")},
+    **{name: values for name, values in SENSIBLE.items() if name not in NOT_OF_GRADIENTS},
     "learning_rate": [1e-300, 0.1, 0.9, 2, 1e6, np.float32(0.5)],
     "stopping": [None],
     "importance": ["gain"],

@@ -60,12 +60,15 @@ def _vary(name: str, *values: Any, noise: float = 0.0, is_gradient: bool = False
 
 
 RATES = ("learning_rate", 0.01, 0.03, 0.1, 0.3, 1.0)
+SPLITS = ("min_samples_split", 2, 4, 16, 64)
 CHOICES = {
     "importance": _vary("importance", "out_of_patch", "impurity", "permutation"),
     "feature_momentum": _vary("feature_momentum", 0.05, 0.1, 0.3, 0.5),
     "feature_exploration": _vary("feature_exploration", 0.0, 0.1, 0.2, 0.4),
     "learning_rate": _vary(*RATES),
     "learning_rate_noise": _vary(*RATES, noise=0.2),
+    "min_samples_split": _vary(*SPLITS),
+    "min_samples_split_noise": _vary(*SPLITS, noise=0.2),
     "max_samples": Choice("auto", {f"{k} roots": functools.partial(take_roots, k) for k in (4, 8, 16, 32)}),
     "max_features": _vary("max_features", 0.1, 0.2, 0.33, 0.5),
     "stopping": Choice(

@@ -148,15 +148,16 @@ void bind_grow(nb::class_<Grower>& cls) {
       "grow",
       [](Grower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
          Vector<const std::int64_t> features, Vector<const Label> labels, const OptionalWeights& weights,
-         const OptionalFlags& is_categorical) {
+         const OptionalFlags& is_categorical, std::int32_t min_samples_split) {
         const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights, is_categorical);
         check_patch(grower, patch);
         nb::gil_scoped_release release;
-        return grower.grow(columns, patch, SignalPoll());
+        return grower.grow(columns, patch, min_samples_split, SignalPoll());
       },
       nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("weights") = nb::none(),
-      nb::arg("is_categorical") = nb::none(),
-      "Grow a tree on some rows, whose weights may be given, and features, of which some may be categorical.");
+      nb::arg("is_categorical") = nb::none(), nb::arg("min_samples_split") = 2,
+      "Grow a tree on some rows, whose weights may be given, and features, of which some may be categorical. Split no "
+      "node of fewer than min_samples_split rows.");
 }
 
 template <class Label>
@@ -190,16 +191,22 @@ void bind_importances(nb::module_& module) {
         check_columns(tree, columns);
         check_single(tree.n_outputs);
         check_indices(unseen_rows, columns.n_rows(), "there is no such unseen row");
-        std::vector<double> credits;
+        UnseenCredits credits;
         {
           nb::gil_scoped_release release;
           credits = unseen_importances(tree, columns, patch, as_span(unseen_rows));
         }
-        return to_numpy(std::move(credits));
+        std::vector<double> gains;
+        for (const SizeGains& size : credits.gains) gains.insert(gains.end(), {size.promised, size.kept, size.squares});
+        return nb::make_tuple(to_numpy(std::move(credits.importances)), values_to_numpy(std::move(gains), 3));
       },
       nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(),
       nb::arg("unseen_rows"), nb::arg("weights") = nb::none(),
-      "How far the splits of a tree move what it says about rows that it never saw towards their labels.");
+      "How far the splits of a tree move what it says about rows that it never saw towards their labels: by feature, "
+      "and "
+      "by the size of nodes. Row k of the latter is about nodes of 2^k to 2^(k + 1) - 1 rows: what their splits "
+      "promise, "
+      "what they keep, and the sum of squares of what each of them keeps.");
 }
 
 void bind_grower(nb::module_& module) {

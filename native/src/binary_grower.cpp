@@ -25,7 +25,8 @@ constexpr double total_weight = 1 << 30;   // of a minipatch, as whole numbers: 
 }  // namespace
 
 GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch,
-                             const std::function<void()>& poll) {
+                             std::int32_t min_samples_split, const std::function<void()>& poll) {
+  min_samples_split_ = min_samples_split;
   lay_out(patch);
   order_rows(patch);
   gather(columns, patch);
@@ -144,7 +145,7 @@ BinaryGrower::Node BinaryGrower::make_root() const {
 
 bool BinaryGrower::is_final(const Node& node) const {
   return node.n_negative == 0 || node.n_positive == 0 || (options_.max_depth > 0 && node.depth >= options_.max_depth) ||
-         node.size() / 2 < options_.min_samples_leaf;
+         node.size() < min_samples_split_ || node.size() / 2 < options_.min_samples_leaf;
 }
 
 bool BinaryGrower::choose_split(const Node& node, Choice& choice) {

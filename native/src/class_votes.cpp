@@ -29,7 +29,8 @@ bool wins(const Count* votes, std::int64_t n_classes, std::uint16_t label, std::
 // Call add(row, vote, whether it is out of the patch) for each row, then judge the row.
 template <class Vote, class Count, class Add>
 Correct add_rows(const LearnerVotes<Vote>& votes, std::span<const std::int64_t> patch,
-                 const ClassOutputs<Count>& outputs, const ClassJudge& judge, RowSums& sums, Threads& threads, Add add) {
+                 const ClassOutputs<Count>& outputs, const ClassJudge& judge, RowSums& sums, Threads& threads,
+                 Add add) {
   const std::int64_t n_classes = outputs.n_classes;
   const std::int64_t n_batches = VoteReader<Vote>::count_rows(votes) / batch_rows;
   sums.add_rows(outputs.n_rows, 2, batch_rows, n_batches, threads, [&] {

@@ -1,6 +1,8 @@
 #include "mpboost/importance.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <type_traits>
@@ -58,12 +60,13 @@ class Credit {
   double sum_ = 0, size_ = 0;
 };
 
-// Scale labels whose squares would vanish. Credits of features are compared with one another, so any unit will do.
+// Scale labels whose fourth powers, the squares of credits, would vanish or overflow. Credits are compared with one
+// another, so any unit will do.
 void make_squarable(const Part<double>& all) {
   double largest = 0;
   for (const auto& seen : all.seen) largest = std::max(largest, std::abs(seen.label));
   for (const auto& unseen : all.unseen) largest = std::max(largest, std::abs(unseen.label));
-  if (largest == 0 || largest >= 0x1p-300) return;
+  if (largest == 0 || (largest >= 0x1p-100 && largest <= 0x1p100)) return;
   const double unit = std::ldexp(1.0, std::min(1000, -std::ilogb(largest)));
   for (auto& seen : all.seen) seen.label *= unit;
   for (auto& unseen : all.unseen) unseen.label *= unit;
@@ -73,6 +76,11 @@ void make_squarable(const Part<double>& all) {
 struct Shares {
   double left;
   double mean(double of_left, double of_right) const { return left * of_left + (1 - left) * of_right; }
+};
+
+// What a split gains on unseen rows (kept), and would gain if their labels were as its sides say (promised).
+struct Gain {
+  double promised = 0, kept = 0;
 };
 
 // Moves of means: of labels -1 and +1, or of numbers.
@@ -86,13 +94,14 @@ class MeanMoves {
     }
   }
 
-  void move(const Part<Label>& left, const Part<Label>& right, const Shares* shares, Credit& credit) const {
+  Gain move(const Part<Label>& left, const Part<Label>& right, const Shares* shares, Credit& credit) const {
     const auto [left_sum, left_weight] = sum(left);
     const auto [right_sum, right_weight] = sum(right);
     const double mean = shares ? shares->mean(left_sum / left_weight, right_sum / right_weight)
                                : (left_sum + right_sum) / (left_weight + right_weight);
-    move(left, mean, left_sum / left_weight, credit);
-    move(right, mean, right_sum / right_weight, credit);
+    const Gain of_left = move(left, mean, left_sum / left_weight, credit);
+    const Gain of_right = move(right, mean, right_sum / right_weight, credit);
+    return {of_left.promised + of_right.promised, of_left.kept + of_right.kept};
   }
 
  private:
@@ -102,7 +111,7 @@ class MeanMoves {
     return {sum, weight};
   }
 
-  void move(const Part<Label>& part, double from, double to, Credit& credit) const {
+  Gain move(const Part<Label>& part, double from, double to, Credit& credit) const {
     double sum = 0, size = 0;
     if constexpr (std::is_same_v<Label, double>) {
       for (const auto& unseen : part.unseen) sum += unseen.label - origin_, size += std::abs(unseen.label - origin_);
@@ -111,6 +120,7 @@ class MeanMoves {
       size = static_cast<double>(part.unseen.size());
     }
     credit.add((to - from) * sum, std::abs(to - from) * size);
+    return {(to - from) * (to - origin_) * static_cast<double>(part.unseen.size()), (to - from) * sum};
   }
 
   double origin_ = 0;  // of numbers: their mean, which is known without any split
@@ -129,19 +139,30 @@ class ShareMoves {
     for (auto& counts : counts_) counts.resize(std::size_t{last} + 1);
   }
 
-  void move(const Rows& left, const Rows& right, const Shares* shares, Credit& credit) {
+  Gain move(const Rows& left, const Rows& right, const Shares* shares, Credit& credit) {
     const double weights[] = {count(left, counts_[0]), count(right, counts_[1])};
+    const double parts[] = {1 / weights[0], 1 / weights[1]}, whole = 1 / (weights[0] + weights[1]);
+    Gain total;
     for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
-      for (const auto& unseen : (side == 0 ? left : right).unseen) {
-        const double counts[] = {counts_[0][unseen.label], counts_[1][unseen.label]};
-        const double before = shares ? shares->mean(counts[0] / weights[0], counts[1] / weights[1])
-                                     : (counts[0] + counts[1]) / (weights[0] + weights[1]);
-        const double gain = counts[side] / weights[side] - before;
+      const Rows& part = side == 0 ? left : right;
+      const auto gain_of = [&](std::uint16_t label) {
+        const double counts[] = {counts_[0][label], counts_[1][label]};
+        const double before =
+            shares ? shares->mean(counts[0] * parts[0], counts[1] * parts[1]) : (counts[0] + counts[1]) * whole;
+        return counts[side] * parts[side] - before;
+      };
+      for (const auto& unseen : part.unseen) {
+        const double gain = gain_of(unseen.label);
         credit.add(gain, std::abs(gain));
+        total.kept += gain;
       }
+      double promised = 0;
+      for (const auto& seen : part.seen) promised += seen.weight * gain_of(seen.label);
+      total.promised += promised * parts[side] * static_cast<double>(part.unseen.size());
     }
     for (const auto& seen : left.seen) counts_[0][seen.label] = 0;
     for (const auto& seen : right.seen) counts_[1][seen.label] = 0;
+    return total;
   }
 
  private:
@@ -183,12 +204,18 @@ class Descent {
       // would sharpen what unseen rows are told. So the node says what its sides say to the unseen rows on average.
       const bool may_be_new = split.categories >= 0 || columns_.has_missing(split.feature);
       const Shares shares{static_cast<double>(n_unseen) / static_cast<double>(part.unseen.size())};
-      moves.move(left, right, may_be_new ? &shares : nullptr, credits_[static_cast<std::size_t>(split.feature)]);
+      Credit& credit = credits_[static_cast<std::size_t>(split.feature)];
+      const Gain gain = moves.move(left, right, may_be_new ? &shares : nullptr, credit);
+      SizeGains& gains = gains_[static_cast<std::size_t>(std::bit_width(part.seen.size())) - 1];
+      gains.promised += gain.promised;
+      gains.kept += gain.kept;
+      gains.squares += gain.kept * gain.kept;
       open.emplace_back(split.right, right);
       open.emplace_back(split.left, left);
     }
   }
 
+  const auto& gains() const { return gains_; }
   double credit(std::int64_t feature) const { return credits_[static_cast<std::size_t>(feature)].value(); }
 
  private:
@@ -212,6 +239,7 @@ class Descent {
   TreeView tree_;
   const BinnedColumns& columns_;
   std::vector<Credit> credits_;
+  decltype(UnseenCredits::gains) gains_{};  // by the size of the node
   std::vector<SeenRow<Label>> seen_scratch_;
   std::vector<UnseenRow<Label>> unseen_scratch_;
 };
@@ -245,8 +273,8 @@ std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& 
 }
 
 template <class Label>
-std::vector<double> unseen_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
-                                       std::span<const std::int64_t> unseen_rows) {
+UnseenCredits unseen_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
+                                 std::span<const std::int64_t> unseen_rows) {
   std::vector<SeenRow<Label>> seen;
   std::vector<UnseenRow<Label>> unseen;
   seen.reserve(patch.rows.size());
@@ -257,8 +285,8 @@ std::vector<double> unseen_importances(TreeView tree, const BinnedColumns& colum
   if constexpr (std::is_same_v<Label, double>) make_squarable({seen, unseen});
   Descent<Label> descent(tree, columns);
   if (!tree.splits.empty()) descent.run({seen, unseen});
-  std::vector<double> credits(patch.features.size());
-  std::ranges::transform(patch.features, credits.begin(),
+  UnseenCredits credits{std::vector<double>(patch.features.size()), descent.gains()};
+  std::ranges::transform(patch.features, credits.importances.begin(),
                          [&](std::int64_t feature) { return descent.credit(feature); });
   return credits;
 }
@@ -269,11 +297,11 @@ template std::vector<double> permutation_importances(TreeView, const BinnedColum
                                                      const Stream&);
 template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<double>&,
                                                      const Stream&);
-template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&,
-                                                std::span<const std::int64_t>);
-template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&,
-                                                std::span<const std::int64_t>);
-template std::vector<double> unseen_importances(TreeView, const BinnedColumns&, const Minipatch<double>&,
-                                                std::span<const std::int64_t>);
+template UnseenCredits unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&,
+                                          std::span<const std::int64_t>);
+template UnseenCredits unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&,
+                                          std::span<const std::int64_t>);
+template UnseenCredits unseen_importances(TreeView, const BinnedColumns&, const Minipatch<double>&,
+                                          std::span<const std::int64_t>);
 
 }  // namespace mpboost

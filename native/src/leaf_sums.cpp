@@ -113,8 +113,8 @@ std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, cons
   sums.add_rows(columns.n_rows(), 2 * n_sums, piece_rows, grain, threads, [&] {
     LeafFinder finder;
     finder.bind(tree, columns, columns.n_rows());
-    return [&, finder = std::move(finder), leaf_sums = LeafSums(n_leaves, n_outputs)](std::int64_t first,
-                                                                                     std::int64_t n, double* out) mutable {
+    return [&, finder = std::move(finder), leaf_sums = LeafSums(n_leaves, n_outputs)](
+               std::int64_t first, std::int64_t n, double* out) mutable {
       if (first % found_rows == 0) finder.find(first, std::min(found_rows, columns.n_rows() - first), leaves + first);
       leaf_sums.add(leaves + first, gradients + first * n_outputs, hessians + first * n_outputs, n);
       leaf_sums.flush(out);

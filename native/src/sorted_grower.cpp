@@ -11,7 +11,8 @@ namespace mpboost {
 
 template <class Criterion>
 GrownTree SortedGrower<Criterion>::grow(const BinnedColumns& columns, const Minipatch<Label>& patch,
-                                        const std::function<void()>& poll) {
+                                        std::int32_t min_samples_split, const std::function<void()>& poll) {
+  min_samples_split_ = min_samples_split;
   criterion_.read(patch);
   lay_out(columns, patch);
   GrownTree grown;
@@ -97,8 +98,8 @@ SortedGrower<Criterion>::Node SortedGrower<Criterion>::make_root() const {
 
 template <class Criterion>
 bool SortedGrower<Criterion>::is_final(const Node& node) const {
-  return (limits_.max_depth > 0 && node.depth >= limits_.max_depth) || node.size() / 2 < limits_.min_samples_leaf ||
-         criterion_.is_pure(rows(node, node.list));
+  return (limits_.max_depth > 0 && node.depth >= limits_.max_depth) || node.size() < min_samples_split_ ||
+         node.size() / 2 < limits_.min_samples_leaf || criterion_.is_pure(rows(node, node.list));
 }
 
 template <class Criterion>

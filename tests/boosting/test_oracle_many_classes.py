@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 
 WAYS = ("margin", "m2", "mh", "oc")
 NEW = {"learning_rate": "auto", "importance": "out_of_patch", "exploration": 0.1, "momentum": 0.1}
+SIZES = {"importance": "out_of_patch", "min_samples_split": "auto", "patch": (140, 5)}
 RUNS = {
     **{f"{way}, {weighting}": {"way": way, "weighting": weighting} for way in WAYS for weighting in WEIGHTINGS},
     **{f"{way}, learning rate 0.1": {"way": way, "learning_rate": 0.1} for way in WAYS},
@@ -25,6 +26,9 @@ RUNS = {
     **{f"{way}, rounds of 5": {"way": way, "round_size": 5} | NEW for way in WAYS},
     "unseen rows, few left": {"patch": (200, 5), "importance": "out_of_patch"},
     "rate by noise, unseen rows, categories": {"n_categorical": 8, "missing": 0.2} | NEW,
+    **{f"{way}, sizes of nodes": {"way": way, "adaptive": (False, True)} | SIZES for way in WAYS},
+    "sizes of nodes, weights and categories": {"n_categorical": 8, "weighted": True} | SIZES,
+    "large nodes": {"min_samples_split": 9},
     "momentum 1": {"momentum": 1.0},
     "exploration": {"exploration": 0.3},
     "small trees": {"max_depth": 2, "min_samples_leaf": 3},
@@ -67,11 +71,14 @@ def make_oracle(X, labels, options):
         is_categorical=options.get("is_categorical"),
         max_depth=options.get("max_depth", 0),
         min_samples_leaf=options.get("min_samples_leaf", 1),
+        min_samples_split=options.get("min_samples_split", 2),
+        round_size=options.get("round_size", 1),
     )
 
 
 @pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
-def test_boost_matches_the_oracle(options):
+def test_boost_matches_the_oracle(monkeypatch, options):
+    monkeypatch.setattr("mpboost.learners.node_sizes.MIN_KEPT_SHARE", 0.6)  # few rows and trees make little clear
     X, labels, options = pose(make_classes, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     run = make_run(X, labels, seed=99, **options)
@@ -105,6 +112,7 @@ def test_boost_matches_the_oracle(options):
         assert (record.oop, record.train) == pytest.approx((oracle.oop, oracle.train), rel=1e-12)
         assert record.rate == pytest.approx(oracle.learning_rate, rel=1e-12)
     assert (oracle.learning_rate != recorder.records[0].rate) == oracle.is_auto
+    assert (len(set(oracle.limits)) > 1) == (options.get("min_samples_split") == "auto")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +137,7 @@ def test_classifier_publishes_what_the_oracle_finds(monkeypatch, way, options):
         callbacks=[recorder],
         random_state=0,
     ).fit(X, names[labels])
-    oracle = make_oracle(X, labels, {"way": way, **options})
+    oracle = make_oracle(X, labels, {"way": way, "min_samples_split": "auto", "round_size": 8, **options})
     oop, train = [], []
     for record in recorder.records:
         if way == "oc":

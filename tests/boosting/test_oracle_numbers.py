@@ -10,6 +10,7 @@ from tests.support.runs import Recorder, RecordingLearner, boost_for, make_run, 
 from tests.support.value_oracle import RESIDUAL_WEIGHTINGS, ValueOracle
 
 UNSEEN = {"importance": "out_of_patch"}
+SIZES = UNSEEN | {"min_samples_split": "auto", "patch": (140, 5)}
 RUNS = {
     **{weighting: {"weighting": weighting} for weighting in RESIDUAL_WEIGHTINGS},
     **{f"{weighting}, weights": {"weighting": weighting, "weighted": True} for weighting in RESIDUAL_WEIGHTINGS},
@@ -31,6 +32,10 @@ RUNS = {
     "unseen rows, weights": UNSEEN | {"weighted": True},
     "unseen rows, single ones": UNSEEN | {"patch": (1, 2)},
     "unseen rows, categories, missing values": UNSEEN | {"n_categorical": 8, "missing": 0.2},
+    "sizes of nodes": SIZES,
+    "sizes of nodes, large leaves": SIZES | {"min_samples_leaf": 3},
+    "sizes of nodes, weights and categories": SIZES | {"n_categorical": 8, "weighted": True},
+    "large nodes": {"min_samples_split": 9},
     "categories": {"n_categorical": 8},
     "weights and categories, missing values": {"weighted": True, "n_categorical": 8, "missing": 0.2},
 }
@@ -61,11 +66,14 @@ def make_oracle(X, labels, options):
         is_categorical=options.get("is_categorical"),
         max_depth=options.get("max_depth", 0),
         min_samples_leaf=options.get("min_samples_leaf", 1),
+        min_samples_split=options.get("min_samples_split", 2),
+        round_size=options.get("round_size", 1),
     )
 
 
 @pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
-def test_boost_matches_the_oracle(options):
+def test_boost_matches_the_oracle(monkeypatch, options):
+    monkeypatch.setattr("mpboost.learners.node_sizes.MIN_KEPT_SHARE", 0.6)  # few rows and trees make little clear
     X, labels, options = pose(make_values, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, seed=99, **options), 50, recorder)
@@ -87,6 +95,7 @@ def test_boost_matches_the_oracle(options):
         if "sample_weights" in options:
             assert len(set(record.patch_weights)) > 1
         assert (record.oop, record.train) == pytest.approx((oracle.oop, oracle.train), rel=1e-9)
+    assert (len(set(oracle.limits)) > 1) == (options.get("min_samples_split") == "auto")
 
 
 @pytest.mark.slow
@@ -110,7 +119,8 @@ def test_regressor_publishes_what_the_oracle_finds(monkeypatch, weighting, impor
         callbacks=[recorder],
         random_state=0,
     ).fit(X, labels)
-    oracle = make_oracle(X, labels, {"weighting": weighting, "importance": importance})
+    options = {"weighting": weighting, "importance": importance, "min_samples_split": "auto", "round_size": 8}
+    oracle = make_oracle(X, labels, options)
     oop, train = [], []
     for record in recorder.records:
         oracle.iterate(record.R, record.C, record.U, None, record.learner)

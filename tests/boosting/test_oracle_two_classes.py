@@ -11,6 +11,7 @@ from tests.support.oracle import WEIGHTINGS, Oracle, is_completion, rank_values
 from tests.support.runs import Recorder, RecordingLearner, boost_for, make_data, make_run, pose
 
 UNSEEN, AUTO = {"importance": "out_of_patch"}, {"learning_rate": "auto"}
+SIZES = UNSEEN | {"min_samples_split": "auto", "patch": (140, 5), "adaptive": (False, True)}
 RUNS = {
     **{weighting: {"weighting": weighting} for weighting in WEIGHTINGS},
     "exponential, learning rate 0.1": {"weighting": "exponential", "learning_rate": 0.1},
@@ -19,6 +20,7 @@ RUNS = {
     "momentum 1": {"momentum": 1.0},
     "exploration": {"exploration": 0.3},
     "small trees": {"max_depth": 2, "min_samples_leaf": 3},
+    "large nodes": {"min_samples_split": 9},
     "uniform observations": {"adaptive": (False, True)},
     "uniform features": {"adaptive": (True, False)},
     "missing values": {"missing": 0.2},
@@ -37,6 +39,11 @@ RUNS = {
     "unseen rows, weights": UNSEEN | {"weighted": True},
     "unseen rows, weights, few left": UNSEEN | {"weighted": True, "patch": (200, 5), "max_depth": 4},
     "unseen rows, categories, missing values": UNSEEN | {"n_categorical": 8, "missing": 0.2, "exploration": 0.1},
+    "sizes of nodes": SIZES,
+    "sizes of nodes, large leaves, adaptive observations": SIZES | {"min_samples_leaf": 3, "adaptive": (True, True)},
+    "sizes of nodes, weights": SIZES | {"weighted": True},
+    "sizes of nodes, rounds of 5": SIZES | {"round_size": 5},
+    "sizes of nodes, categories, missing values": SIZES | {"n_categorical": 8, "missing": 0.2},
     "rate by noise": AUTO,
     "rate by noise, exponential, patches of 3 rows": AUTO | {"weighting": "exponential", "patch": (3, 2)},
     "rate by noise, hard logistic": AUTO | {"weighting": "hard_logistic"},
@@ -54,6 +61,7 @@ QUICK = [
     "weights",
     "categories, missing values",
     "unseen rows, patches of 3 rows",
+    "sizes of nodes",
     "rate by noise",
     "rounds of 5, rate by noise, weights, unseen rows",
 ]
@@ -75,11 +83,14 @@ def make_oracle(X, labels, options):
         is_categorical=options.get("is_categorical"),
         max_depth=options.get("max_depth", 0),
         min_samples_leaf=options.get("min_samples_leaf", 1),
+        min_samples_split=options.get("min_samples_split", 2),
+        round_size=options.get("round_size", 1),
     )
 
 
 @pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
-def test_boost_matches_the_oracle(options):
+def test_boost_matches_the_oracle(monkeypatch, options):
+    monkeypatch.setattr("mpboost.learners.node_sizes.MIN_KEPT_SHARE", 0.6)  # few rows and trees make little clear
     X, labels, options = pose(make_data, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, **options), 50, recorder)
@@ -100,6 +111,7 @@ def test_boost_matches_the_oracle(options):
         assert record.rate == pytest.approx(oracle.learning_rate, rel=1e-12)
         F_before = record.F
     assert (oracle.learning_rate != recorder.records[0].rate) == oracle.is_auto
+    assert (len(set(oracle.limits)) > 1) == (options.get("min_samples_split") == "auto")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +152,7 @@ def test_classifier_publishes_what_the_oracle_finds(monkeypatch, weighting, lear
         random_state=0,
     ).fit(X, np.where(labels > 0, "yes", "no"))
     options = {"weighting": weighting, "learning_rate": learning_rate, "momentum": 0.3, "importance": importance}
-    oracle = make_oracle(X, labels, options)
+    oracle = make_oracle(X, labels, options | {"min_samples_split": "auto", "round_size": 8})
     oop, train = [], []
     for record in recorder.records:
         oracle.iterate(record.R, record.C, record.U)

@@ -65,6 +65,7 @@ CHANGES = {
     "importance": ("out_of_patch", "q"),
     "max_depth": (2, "outputs"),
     "min_samples_leaf": (5, "outputs"),
+    "min_samples_split": (5, "outputs"),
     "stopping": (None, "end"),
 }
 

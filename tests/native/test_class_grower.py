@@ -37,6 +37,20 @@ def test_class_grower_matches_naive_twin(patch, n_classes):
         check_tree(grower.grow(as_columns(codes), *rest), Gini(ranks), codes, *rest, **options)
 
 
+def test_class_grower_splits_nodes_of_min_samples_split_rows_or_more():
+    codes, rows, features, labels, *rest = Patch(rows=(), n_features=4, n_categorical=2, n_categories=9).draw(
+        np.random.default_rng(8), 150
+    )
+    classes, ranks = (labels > 0).astype(np.uint16) + (codes[0] > 120), np.arange(3, dtype=np.uint16)
+    patch, sizes = (rows, features, classes.astype(np.uint16), *rest), []
+    grower = _native.ClassGrower(0, 1, ranks)
+    for limit in (2, 40, 3, 150, 151, 2):  # the limit is that of one tree
+        grown = grower.grow(as_columns(codes), *patch, limit)
+        check_tree(grown, Gini(ranks), codes, *patch, min_samples_split=limit)
+        sizes.append(len(grown.tree.leaf_values))
+    assert sizes[0] == sizes[-1] > sizes[2] > sizes[1] > sizes[3] == 2 > sizes[4] == 1
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("n_categorical", [0, 3])
 @pytest.mark.parametrize("options", [{}, {"max_depth": 2}, {"min_samples_leaf": 3}], ids=str)

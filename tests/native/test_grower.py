@@ -83,6 +83,19 @@ def test_grower_matches_naive_twin(kernels, patch):
         assert_same_tree(grown, grow_tree(codes, *rest, **options))
 
 
+@pytest.mark.parametrize("weigh", [None, WEIGHTS["uniform"]], ids=["no weights", "weights"])
+def test_grower_splits_nodes_of_min_samples_split_rows_or_more(kernels, weigh):
+    patch = Patch(rows=(), n_features=6, n_categorical=3, n_categories=9, missing=0.1, weigh=weigh)
+    rng = np.random.default_rng(8)
+    grower, sizes = _native.BinaryGrower(0, 1, 1.0), []
+    codes, *rest = patch.draw(rng, 150)
+    for limit in (2, 40, 3, 150, 151, 2):  # the limit is that of one tree
+        grown = grower.grow(as_columns(codes), *rest, limit)
+        assert_same_tree(grown, grow_tree(codes, *rest, min_samples_split=limit))
+        sizes.append(len(grown.tree.leaf_values))
+    assert sizes[0] == sizes[-1] > sizes[2] > sizes[1] > sizes[3] == 2 > sizes[4] == 1
+
+
 @pytest.mark.parametrize("n_rows", [4, 200], ids=["pairs", "bins"])
 @pytest.mark.parametrize("n_copies", [2, 32, 40])
 def test_grower_breaks_ties_by_position_in_patch(kernels, n_rows, n_copies):

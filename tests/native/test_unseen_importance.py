@@ -7,7 +7,7 @@ import pytest
 
 from mpboost import _native
 from mpboost.learners.splits import SPLIT_DTYPE
-from tests.support.native.naive_importance import credit_splits, normalise
+from tests.support.native.naive_importance import credit_splits, normalise, sum_gains
 from tests.support.native.naive_tree import (
     MISSING,
     as_columns,
@@ -54,7 +54,13 @@ def measure(tree, codes, labels, rows=None, features=None, unseen=None, weights=
     everything = np.arange(codes.shape[1])
     rows, unseen = (everything if chosen is None else chosen for chosen in (rows, unseen))
     features = np.arange(len(codes)) if features is None else features
-    return _native.unseen_importances(tree, as_columns(codes), rows, features, labels, unseen, weights)
+    return _native.unseen_importances(tree, as_columns(codes), rows, features, labels, unseen, weights)[0]
+
+
+def measure_sizes(tree, codes, labels, rows, unseen, weights=None):
+    """Measure gains by the size of nodes."""
+    features = np.empty(0, dtype=np.int64)
+    return _native.unseen_importances(tree, as_columns(codes), rows, features, labels, unseen, weights)[1]
 
 
 @all_kinds
@@ -73,6 +79,9 @@ def test_unseen_importances_of_grown_trees_match_naive_twin(draw, make_grower, w
         credits = measure(tree, codes, labels, rows, features, unseen, weights)
         naive = credit_splits(read_splits(tree), codes, rows, features, labels, unseen, weights, read_sets(tree))
         np.testing.assert_allclose(credits, naive, rtol=1e-9, atol=1e-9)
+        sizes = measure_sizes(tree, codes, labels, rows, unseen, weights)
+        naive = sum_gains(read_splits(tree), codes, rows, labels, unseen, weights, read_sets(tree))
+        np.testing.assert_allclose(sizes, naive, rtol=1e-9, atol=1e-9)
         signs += (credits < 0).any(), (credits > 0).any()
     assert (signs > 0).all()  # there was something to tell apart
 
@@ -94,6 +103,9 @@ def test_unseen_importances_of_foreign_trees_match_naive_twin(draw, make_grower,
         credits = measure(tree, codes, labels, rows, features, unseen, weights)
         naive = credit_splits(splits, codes, rows, features, labels, unseen, weights, sets)
         np.testing.assert_allclose(credits, naive, rtol=1e-9, atol=1e-9)
+        sizes = measure_sizes(tree, codes, labels, rows, unseen, weights)
+        naive = sum_gains(splits, codes, rows, labels, unseen, weights, sets)
+        np.testing.assert_allclose(sizes, naive, rtol=1e-9, atol=1e-9)
         n_credited += credits.any()
     assert n_credited > 5
 
@@ -107,6 +119,27 @@ def test_unseen_importances_on_the_minipatch_itself_are_the_impurity_importances
         credits = measure(grown.tree, codes, labels, rows, features, rows)
         assert credits.min() >= -1e-9
         np.testing.assert_allclose(normalise(credits), grown.importances, rtol=1e-6, atol=1e-9)
+
+
+@all_kinds
+def test_splits_keep_on_the_minipatch_itself_what_they_promise(draw, make_grower):
+    rng = np.random.default_rng(2)
+    codes, labels, rows, features, _ = make_patch(draw, rng, missing=0.0)
+    tree = make_grower().grow(as_columns(codes), rows, features, labels).tree
+    promised, kept, squares = measure_sizes(tree, codes, labels, rows, rows).T
+    assert np.flatnonzero(promised).tolist() == [1, 2, 3, 4, 5]  # nodes of 2 to 60 rows
+    np.testing.assert_allclose(kept, promised, rtol=1e-9, atol=1e-12)
+    assert (squares[1:6] > 0).all()
+
+
+@pytest.mark.parametrize("unit", [2.0**-1000, 2.0**-200, 2.0**200, 2.0**300, -1.0], ids=str)
+def test_shares_that_splits_keep_do_not_depend_on_the_unit_of_numbers(unit):
+    rng = np.random.default_rng(4)
+    codes, labels, rows, features, unseen = make_patch(draw_numbers, rng)
+    tree = KINDS["numbers"][1]().grow(as_columns(codes), rows, features, labels).tree
+    one, other = (measure_sizes(tree, codes, y, rows, unseen)[1:6] for y in (labels, unit * labels))
+    for k in (1, 2):
+        np.testing.assert_allclose(one[:, k] / one[:, 0] ** k, other[:, k] / other[:, 0] ** k, rtol=1e-9)
 
 
 @all_kinds

@@ -25,6 +25,16 @@ def draw(patch: Patch, rng: np.random.Generator, n_rows: int):
     return codes, rows, features, signal + rng.normal(size=len(signal)), weights, is_categorical
 
 
+def test_value_grower_splits_nodes_of_min_samples_split_rows_or_more():
+    codes, *patch = draw(Patch(rows=(), n_features=4, n_categorical=2, n_categories=9), np.random.default_rng(8), 150)
+    grower, sizes = _native.ValueGrower(0, 1), []
+    for limit in (2, 40, 3, 150, 151, 2):  # the limit is that of one tree
+        grown = grower.grow(as_columns(codes), *patch, limit)
+        check_tree(grown, SquaredError(patch[2]), codes, *patch, min_samples_split=limit)
+        sizes.append(len(grown.tree.leaf_values))
+    assert sizes[0] == sizes[-1] > sizes[2] > sizes[1] > sizes[3] == 2 > sizes[4] == 1
+
+
 @pytest.mark.parametrize("patch", list_cases(SORTED_PATCHES, list_small(SORTED_PATCHES)))
 @pytest.mark.parametrize("change", list_cases(TARGETS, ["around zero"]))
 def test_value_grower_matches_naive_twin(patch, change):

@@ -48,8 +48,9 @@ class ClassOracle(VotingLoop):
             importances = learner.importances
             grown = SimpleNamespace(tree=learner.model, importances=None if len(U) else importances)
             patch = self.codes, R, C, self.y, patch_weights, self.is_categorical
+            options = self.limit_tree(len(R))
             if self.t % CHECK_EVERY == 0:
-                check_tree(grown, Gini(self.ranks), *patch, **self.tree_options)
+                check_tree(grown, Gini(self.ranks), *patch, **options)
             if len(U):
                 splits, sets = read_splits(learner.model), read_sets(learner.model)
                 importances = self.judge(splits, sets, (R, C, self.y, U, patch_weights))

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
+from mpboost.learners import node_sizes
 from mpboost.learners.splits import SPLIT_DTYPE
 from mpboost.tasks.rates import GAIN, MAX_AUTO_RATE, MAX_WRONG_SHARE, MEMORY, MIN_AUTO_RATE, N_WARM_UP
 
 from .native.naive_grower import grow_tree
-from .native.naive_importance import credit_splits, normalise
+from .native.naive_importance import credit_splits, normalise, sum_gains
 from .native.naive_tree import MISSING, NO_SETS, find_leaves, find_votes, read_sets, read_splits
 
 #: Table I: the weighting L(y, F).
@@ -45,9 +46,14 @@ class Loop:
         importance: str = "impurity",
         sample_weights: NDArray[np.float64] | None = None,
         is_categorical: NDArray[np.bool_] | None = None,
+        min_samples_split: Any = 2,
+        round_size: int = 1,
         **tree_options: int,
     ):
         self.codes, self.y, self.mu, self.tree_options = codes, y, mu, tree_options
+        self.min_samples_split, self.round_size = min_samples_split, round_size
+        self.gains: list[NDArray[np.float64]] = []
+        self.limits: list[int] = []
         self.adaptive_observations, self.adaptive_features = adaptive_observations, adaptive_features
         self.importance, self.is_categorical = importance, is_categorical
         M, N = codes.shape
@@ -91,7 +97,31 @@ class Loop:
         """Find the importances of the features of a tree, given R, C, y, U and the weights of R."""
         R, C, y, U, weights = patch
         credits = credit_splits(splits, self.codes, R, C, y, U, weights, sets)
+        self.gains.append(sum_gains(splits, self.codes, R, y, U, weights, sets))
         return credits / (np.abs(credits).sum() or 1)
+
+    def limit_tree(self, n_rows: int) -> dict[str, int]:
+        """Find the options of the next tree: which nodes are split, by what the splits of earlier rounds kept."""
+        limit = self.min_samples_split
+        if limit == "auto":
+            limit = 2
+            while 2 * limit <= 2 * self.tree_options["min_samples_leaf"]:
+                limit *= 2
+            while self.is_useless(limit):
+                limit *= 2
+            limit = max(2, min(limit, n_rows // node_sizes.MIN_PARTS))
+        self.limits.append(limit)
+        return self.tree_options | {"min_samples_split": limit}
+
+    def is_useless(self, size: int) -> bool:
+        """Tell whether splits of nodes of a size, a power of two, clearly keep too little of what they promise."""
+        k = size.bit_length() - 1
+        known = self.gains[: len(self.limits) // self.round_size * self.round_size]
+        ages = range(len(known) - 1, -1, -1)
+        promised, kept, squares = sum(
+            (node_sizes.MEMORY**age * gains[k] for age, gains in zip(ages, known, strict=True)), np.zeros(3)
+        )
+        return bool(kept + node_sizes.N_DEVIATIONS * squares**0.5 < node_sizes.MIN_KEPT_SHARE * promised)
 
     def grow_signs(
         self,
@@ -104,7 +134,7 @@ class Loop:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Grow a tree for two classes slowly; give its votes and importances."""
         patch = R, C, y, weights, self.is_categorical
-        tree = grow_tree(self.codes, *patch, tie_value=tie_label, **self.tree_options)
+        tree = grow_tree(self.codes, *patch, tie_value=tie_label, **self.limit_tree(len(R)))
         splits = np.array([(*split, 0) for split in tree.splits], dtype=SPLIT_DTYPE)
         sets = np.vstack([NO_SETS, *tree.sets])
         importances = self.judge(splits, sets, (R, C, y, U, weights)) if len(U) else tree.importances

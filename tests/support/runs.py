@@ -137,6 +137,7 @@ def make_run(
     importance="impurity",
     max_depth=None,
     min_samples_leaf=1,
+    min_samples_split=2,
     stopping=None,
     seed=3,
     learner=None,
@@ -161,6 +162,7 @@ def make_run(
     options = TreeOptions(
         max_depth=max_depth,
         min_samples_leaf=min_samples_leaf,
+        min_samples_split=min_samples_split,
         importance=importance,
         is_categorical=is_categorical,
         seed=seed,

@@ -23,8 +23,8 @@ class BinaryGrower {
  public:
   explicit BinaryGrower(const BinaryGrowerOptions& options) : options_(options) {}
 
-  // Calls `poll`, which may throw, before each large node.
-  GrownTree grow(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch,
+  // Splits no node of fewer than `min_samples_split` rows. Calls `poll`, which may throw, before each large node.
+  GrownTree grow(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch, std::int32_t min_samples_split = 2,
                  const std::function<void()>& poll = {});
 
  private:
@@ -76,6 +76,7 @@ class BinaryGrower {
   }
 
   BinaryGrowerOptions options_;
+  std::int32_t min_samples_split_ = 2;
   std::int32_t n_rows_ = 0, n_negative_ = 0;
   std::size_t n_groups_ = 0, n_numeric_groups_ = 0;  // groups of categorical features come last
   std::vector<std::size_t> lanes_;                   // the feature, by its place in the patch, of each lane

@@ -29,8 +29,9 @@ class SortedGrower {
 
   const Criterion& criterion() const { return criterion_; }
 
-  // Calls `poll`, which may throw, before each large node.
-  GrownTree grow(const BinnedColumns& columns, const Minipatch<Label>& patch, const std::function<void()>& poll = {});
+  // Splits no node of fewer than `min_samples_split` rows. Calls `poll`, which may throw, before each large node.
+  GrownTree grow(const BinnedColumns& columns, const Minipatch<Label>& patch, std::int32_t min_samples_split = 2,
+                 const std::function<void()>& poll = {});
 
  private:
   struct Node {
@@ -75,6 +76,7 @@ class SortedGrower {
   }
 
   TreeLimits limits_;
+  std::int32_t min_samples_split_ = 2;
   Criterion criterion_;
   std::size_t n_rows_ = 0, n_numeric_ = 0;
   std::vector<std::size_t> features_;  // of each list, by their place in the patch: numeric ones first

@@ -34,9 +34,9 @@ struct Correct {
   double train, out_of_patch;
 };
 
-// Add a learner's votes, +1 or -1, to F and, for the rows of its (ascending) patch, to S. Add the weight of the rows that
-// sign(F) and sign(G) get right to that of the rows before, and return all of it: an F of 0 predicts tie_label, a G of 0
-// is wrong. `sample_weights` is null where rows weigh the same.
+// Add a learner's votes, +1 or -1, to F and, for the rows of its (ascending) patch, to S. Add the weight of the rows
+// that sign(F) and sign(G) get right to that of the rows before, and return all of it: an F of 0 predicts tie_label, a
+// G of 0 is wrong. `sample_weights` is null where rows weigh the same.
 template <class Count>
 Correct add_votes(const LearnerVotes<std::int8_t>& votes, std::span<const std::int64_t> patch,
                   const BinaryOutputs<Count>& outputs, std::int8_t tie_label, const double* sample_weights,

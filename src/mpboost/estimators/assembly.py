@@ -57,7 +57,8 @@ def assemble_run(
 
     def make_run(patch_rows: int, task: LabelTask | None = None) -> BoostingRun:
         task = task or make_task(seed)
-        return _make_run(settings, problem, seed, patch_rows, task, learner, ensemble.first(0), validation_rows)
+        parts = task, learner.restart(), ensemble.first(0), validation_rows
+        return _make_run(settings, problem, seed, patch_rows, *parts)
 
     run = make_run(patch_rows, task)
     most = count_most_rows(n_samples, settings.sizes.rows)
@@ -130,6 +131,7 @@ def _make_learner(
     options = TreeOptions(
         max_depth=settings.max_depth,
         min_samples_leaf=settings.min_samples_leaf,
+        min_samples_split=settings.min_samples_split,
         importance=settings.importance,
         is_categorical=problem.is_categorical,
         seed=seed,

@@ -33,6 +33,7 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "importance": [StrOptions({"out_of_patch", "impurity", "permutation"})],
     "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="left"), None],
     "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
+    "min_samples_split": [Interval(Integral, 2, 2**31 - 1, closed="left"), StrOptions({"auto"})],
     "max_bins": [Interval(Integral, 2, 255, closed="both")],
     "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
     "stopping": [StrOptions({"patience", "paper"}), None],
@@ -58,7 +59,7 @@ REGRESSOR_CONSTRAINTS: dict[str, list[Any]] = COMMON_CONSTRAINTS | {
     "observation_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
 }
 
-_NOT_OF_GRADIENTS = {"estimator", "importance", "stopping"}
+_NOT_OF_GRADIENTS = {"estimator", "importance", "min_samples_split", "stopping"}
 _GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
     name: allowed for name, allowed in COMMON_CONSTRAINTS.items() if name not in _NOT_OF_GRADIENTS
 } | {

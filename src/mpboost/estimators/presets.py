@@ -17,5 +17,6 @@ PAPER: dict[str, Any] = {
     "importance": "impurity",
     "max_depth": None,
     "min_samples_leaf": 1,
+    "min_samples_split": 2,
     "stopping": "paper",
 }

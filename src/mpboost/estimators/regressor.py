@@ -66,9 +66,13 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         ``estimator``. "permutation" shuffles features in the minipatch. If a minipatch contains all rows,
         "out_of_patch" means "impurity" for native trees and "permutation" for a given ``estimator``.
     max_depth : int, default=None
-        Maximum depth of the native trees. None lets them grow until their leaves are pure.
+        Maximum depth of the native trees. None does not limit it.
     min_samples_leaf : int, default=2
         Minimum number of rows in a leaf of the native trees.
+    min_samples_split : int or "auto", default="auto"
+        Minimum number of rows that a node of the native trees must have to be split. "auto" learns it during the fit:
+        it starts with 2, and no longer splits small nodes if such splits clearly do not help on rows outside the
+        minipatch, as is the case if labels are noisy. Without ``importance="out_of_patch"``, "auto" means 2.
     max_bins : int, default=255
         Maximum number of bins per feature for the native trees, between 2 and 255. Missing values have one more bin.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, default="from_dtype"
@@ -192,6 +196,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         importance: Importance = "out_of_patch",
         max_depth: int | None = None,
         min_samples_leaf: int = 2,
+        min_samples_split: int | Literal["auto"] = "auto",
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
         stopping: str | None = "patience",
@@ -218,6 +223,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         self.importance = importance
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
         self.max_bins = max_bins
         self.categorical_features = categorical_features
         self.stopping = stopping

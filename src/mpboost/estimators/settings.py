@@ -62,6 +62,7 @@ class PatchSettings(BoosterSettings):
     """Parameters of MPBoostClassifier and MPBoostRegressor."""
 
     estimator: Any
+    min_samples_split: int | Literal["auto"]
     importance: Importance
 
     def make_metric(self, problem: Problem) -> Metric | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from numpy.typing import NDArray
 
@@ -68,6 +68,9 @@ class Learner(Protocol[Question, Model, Output]):
 
         The loop calls these one after the other, each after the outputs of the learners before it were added.
         """
+
+    def restart(self) -> Self:
+        """Make a learner on the same table for another run: it knows nothing of this one's iterations."""
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Check whether learners cannot tell the table from their own."""

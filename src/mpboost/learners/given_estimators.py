@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic
+from typing import Any, Generic, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,10 @@ class EstimatorLearner(Generic[Label]):
             measured = np.nan_to_num(self._measure_importances(model.estimator, X, y, seed))
             importances = balance(measured) if len(draw.unseen) else to_shares(measured)
         return TrainedLearner(model, outputs, importances)
+
+    def restart(self) -> Self:
+        """Return the learner itself, which learns nothing from one iteration for the next."""
+        return self
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Check whether the table has the same values."""

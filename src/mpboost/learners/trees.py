@@ -1,9 +1,10 @@
 """Native decision trees as weak learners, and the base of all learners on binned tables."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Literal
+from typing import Any, Generic, Literal, Self
 
 from numpy.typing import NDArray
 
@@ -12,6 +13,7 @@ from mpboost._arrays import Floats, Label, Mask
 from mpboost.data.binned import BinnedData, Fetched, make_binned_data
 from mpboost.data.tables import Table
 from mpboost.learners.contract import Finish, TrainedLearner
+from mpboost.learners.node_sizes import NodeSizes
 from mpboost.learners.side_by_side import Pool, train_side_by_side
 from mpboost.outputs.kinds import LearnerOutputs, Outputs
 from mpboost.sampling.draws import Minipatch
@@ -27,6 +29,7 @@ class TreeOptions:
 
     max_depth: int | None
     min_samples_leaf: int
+    min_samples_split: int | Literal["auto"]
     importance: Importance
     is_categorical: Mask | None
     seed: int
@@ -39,6 +42,10 @@ class BinnedLearner(Generic[Label]):
         self._mapper = mapper
         self._data = make_binned_data(table.bin(mapper, threads))
         self._outputs = outputs
+
+    def restart(self) -> Self:
+        """Return the learner itself, unless it learns something from one iteration for the next."""
+        return self
 
     def has_table(self, table: Table, threads: _native.Threads) -> bool:
         """Check whether the table has the same bins."""
@@ -63,12 +70,14 @@ class TreeLearner(BinnedLearner[Label]):
         super().__init__(mapper, table, outputs, threads)
         self._options = options
         self._kind = outputs
+        self._node_sizes = NodeSizes(options.min_samples_split, options.min_samples_leaf)
         self._growers = Pool(lambda: outputs.make_grower(options.max_depth or 0, options.min_samples_leaf))
 
     def train(
         self, minipatches: Sequence[Minipatch[Labels[Label]]], threads: _native.Threads
     ) -> list[Finish[_native.Tree, Any]]:  # an array or an AppliedTree, as tasks of this kind of outputs take it
         """Grow a tree on each minipatch, whose rows may have weights, and compute its importances."""
+        self._node_sizes.learn(minipatches[0].iteration)
         return train_side_by_side(self._train_one, self._data, minipatches, threads)
 
     def _train_one(
@@ -78,14 +87,17 @@ class TreeLearner(BinnedLearner[Label]):
         draw = minipatch.draw
         labels: NDArray[Any] = minipatch.question.values
         patch = columns, draw.rows, places, labels
+        limit = self._node_sizes.limit(len(draw.rows))
         with self._growers.borrow() as grower:
-            grown = grower.grow(*patch, draw.weights, self._options.is_categorical)
+            grown = grower.grow(*patch, draw.weights, self._options.is_categorical, limit)
         tree, importances = self._data.rename(grown.tree, minipatch.features), grown.importances
         if self._options.importance == "permutation":
             shuffle = self._options.seed, minipatch.iteration, draw.weights
             importances = to_shares(_native.permutation_importances(grown.tree, *patch, *shuffle))
         elif len(draw.unseen):  # else the decrease of impurity on the minipatch
-            importances = balance(_native.unseen_importances(grown.tree, *patch, draw.unseen, draw.weights))
+            credits, gains = _native.unseen_importances(grown.tree, *patch, draw.unseen, draw.weights)
+            importances = balance(credits)
+            self._node_sizes.add(minipatch.iteration, gains)
         return partial(self._finish, tree, importances)
 
     def _finish(
@@ -94,6 +106,12 @@ class TreeLearner(BinnedLearner[Label]):
         """Bind a tree to the columns that it votes on."""
         outputs = self._kind.bind(*self._data.prepare(tree, threads), threads)
         return TrainedLearner(tree, outputs, importances)
+
+    def restart(self) -> Self:
+        """Make a learner on the same table for another run: it has learned nothing about the sizes of nodes."""
+        learner = copy(self)
+        learner._node_sizes = NodeSizes(self._options.min_samples_split, self._options.min_samples_leaf)
+        return learner
 
 
 class BinnedRows(Generic[Label]):

@@ -54,8 +54,9 @@ class Grower(Protocol[LabelIn]):
         labels: NDArray[LabelIn],
         weights: Floats | None,
         is_categorical: Mask | None,
+        min_samples_split: int,
     ) -> _native.GrownTree:
-        """Grow a tree on some rows and features, given the labels of all rows."""
+        """Grow a tree on some rows and features, given the labels of all rows; split no node of fewer rows."""
 
 
 @runtime_checkable

@@ -23,7 +23,9 @@ void grow_and_credit(Grower grower, Minipatch<Label> patch, const Data& data, Di
     digest.add(grown.tree);
     digest.add(grown.importances);
     digest.add(permutation_importances(grown.tree, data.columns, patch, Stream(3, 1, Purpose::permutation)));
-    digest.add(unseen_importances(grown.tree, data.columns, patch, data.unseen_rows));
+    const UnseenCredits credits = unseen_importances(grown.tree, data.columns, patch, data.unseen_rows);
+    digest.add(credits.importances);
+    for (const SizeGains& size : credits.gains) digest.add(std::vector{size.promised, size.kept, size.squares});
   }
 }
 

@@ -74,6 +74,7 @@ def grow_tree(
     *,
     max_depth: int = 0,
     min_samples_leaf: int = 1,
+    min_samples_split: int = 2,
     tie_value: float = 1.0,
 ) -> NaiveTree:
     """Grow a tree on a minipatch of codes of shape (n_columns, n_rows)."""
@@ -82,7 +83,7 @@ def grow_tree(
 
     def grow(node: Rows, depth: int) -> int:
         choice = None
-        if len(set(node.y.tolist())) == 2 and not (0 < max_depth <= depth):
+        if len(set(node.y.tolist())) == 2 and node.size >= min_samples_split and not (0 < max_depth <= depth):
             choice = find_split(node, flags[features], min_samples_leaf)
         if choice is None:
             balance = 2 * node.positive - node.weight

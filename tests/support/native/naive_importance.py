@@ -1,12 +1,22 @@
 """Credit for splits by rows that a tree never saw, found slowly, without rounding: the twin of the native one."""
 
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .naive_tree import MISSING, NO_SETS
+
+
+class Gain(NamedTuple):
+    """What a split of a node of so many rows gains on unseen rows, and what it would gain if its sides were right."""
+
+    feature: int
+    n_rows: int
+    promised: Fraction
+    kept: Fraction
 
 
 def credit_splits(
@@ -19,14 +29,39 @@ def credit_splits(
     weights: NDArray[np.float64] | None = None,
     sets: NDArray[np.bool_] = NO_SETS,
 ) -> NDArray[np.float64]:
-    """Sum up, split by split, how much better each side says the labels of the unseen rows than the node did.
+    """Sum up, for each feature, what its splits gain on unseen rows."""
+    credits = [Fraction(0)] * len(codes)
+    for gain in judge_splits(splits, codes, rows, labels, unseen, weights, sets):
+        credits[gain.feature] += gain.kept
+    return np.array([float(credits[j]) for j in features])
+
+
+def sum_gains(*arguments: Any) -> NDArray[np.float64]:
+    """Sum up, for nodes of 2^k to 2^(k + 1) - 1 rows, what splits promise, keep, and the squares of what they keep."""
+    sums = [[Fraction(0)] * 3 for _ in range(32)]
+    for gain in judge_splits(*arguments):
+        size = next(k for k in range(32) if 2**k <= gain.n_rows < 2 ** (k + 1))
+        for k, value in enumerate([gain.promised, gain.kept, gain.kept**2]):
+            sums[size][k] += value
+    return np.array(sums, dtype=float)
+
+
+def judge_splits(
+    splits: NDArray,
+    codes: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    labels: NDArray[Any],
+    unseen: NDArray[np.int64],
+    weights: NDArray[np.float64] | None = None,
+    sets: NDArray[np.bool_] = NO_SETS,
+) -> Iterator[Gain]:
+    """Find, split by split, how much better each side says the labels of the unseen rows than the node did.
 
     A node says what its rows of the minipatch have on average. Where unseen rows may have a category that these never
     had, or lack a value, it says what its sides say to the unseen rows on average.
     """
     weights = np.ones(len(rows)) if weights is None else weights
     origin = find_opinion(labels[rows], weights) if labels.dtype == np.float64 else Fraction(0)
-    credits = [Fraction(0)] * len(codes)
     open_nodes = [(0, np.arange(len(rows)), np.asarray(unseen))] if len(splits) else []
     while open_nodes:
         number, seen, judges = open_nodes.pop()
@@ -39,16 +74,18 @@ def credit_splits(
         if len(judges) and (split["categories"] >= 0 or (codes[split["feature"]] == MISSING).any()):
             sides = [find_opinion(labels[rows[part]], weights[part]) for part in (seen[seen_left], seen[~seen_left])]
             before = mix(*sides, Fraction(int(judges_left.sum()), len(judges)))
+        promised = kept = Fraction(0)
         for side, seen_here, judges_here in [
             ("left", seen[seen_left], judges[judges_left]),
             ("right", seen[~seen_left], judges[~judges_left]),
         ]:
             after = find_opinion(labels[rows[seen_here]], weights[seen_here])
             for row in judges_here:
-                credits[split["feature"]] += approve(after, labels[row], origin) - approve(before, labels[row], origin)
+                kept += approve(after, labels[row], origin) - approve(before, labels[row], origin)
+            promised += len(judges_here) * (agree(after, after, origin) - agree(before, after, origin))
             if split[side] >= 0:
                 open_nodes.append((split[side], seen_here, judges_here))
-    return np.array([float(credits[j]) for j in features])
+        yield Gain(int(split["feature"]), len(seen), promised, kept)
 
 
 def find_left(split: NDArray, codes: NDArray[np.uint8], sets: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -78,6 +115,13 @@ def approve(opinion: Any, label: Any, origin: Fraction) -> Fraction:
     if isinstance(opinion, dict):
         return opinion.get(int(label), Fraction(0))
     return opinion * (Fraction(label.item()) - origin)
+
+
+def agree(opinion: Any, truth: Any, origin: Fraction) -> Fraction:
+    """Tell how well an opinion fits labels that are on average as another opinion says."""
+    if isinstance(opinion, dict):
+        return sum((share * opinion.get(k, Fraction(0)) for k, share in truth.items()), Fraction(0))
+    return opinion * (truth - origin)
 
 
 def normalise(credits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -182,6 +182,7 @@ def check_tree(
     *,
     max_depth: int = 0,
     min_samples_leaf: int = 1,
+    min_samples_split: int = 2,
 ) -> None:
     """Walk down a tree: each split must be one that no other beats, and the first such where scores are exact.
 
@@ -198,7 +199,7 @@ def check_tree(
         node.total = node.measures.sum(axis=0)
         followed = sets[split["categories"]] if index >= 0 and split["categories"] >= 0 else None
         choices = []
-        if len(np.unique(node.y)) > 1 and not 0 < max_depth <= depth:
+        if len(np.unique(node.y)) > 1 and node.size >= min_samples_split and not 0 < max_depth <= depth:
             for position in np.flatnonzero(~flags).tolist():
                 choices += find_thresholds(node, position, criterion, min_samples_leaf)
             for position in np.flatnonzero(flags).tolist():
