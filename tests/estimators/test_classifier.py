@@ -80,6 +80,7 @@ def test_fit_takes_shares_of_any_float_type(name, share):
 @pytest.mark.parametrize(
     "changed",
     [
+        {"round_size": 5},
         {"max_depth": 1},
         {"min_samples_leaf": 10},
         {"max_bins": 3},
@@ -96,8 +97,9 @@ def test_fit_takes_shares_of_any_float_type(name, share):
 )
 def test_fit_heeds_parameter(changed):
     X, y = make_integers()
-    usual = MPBoostClassifier(**SMALL).fit(X, y)
-    model = MPBoostClassifier(**SMALL, **changed).fit(X, y)
+    rounds = {"round_size": 2}  # few learners in all: in larger rounds, q would hardly shape draws
+    usual = MPBoostClassifier(**SMALL | rounds).fit(X, y)
+    model = MPBoostClassifier(**SMALL | rounds | changed).fit(X, y)
     assert not np.array_equal(usual.oop_scores_, model.oop_scores_)
 
 

@@ -352,11 +352,11 @@ def test_digits_are_learned(way):
 
 @pytest.mark.parametrize(
     ("way", "method", "n_done"),
-    [("oc", "pose", 4), ("oc", "sample", 4), ("oc", "update", 5), ("margin", "update", 5)],
+    [("oc", "pose", 12), ("oc", "sample", 12), ("oc", "update", 5), ("margin", "update", 5)],
 )
 @pytest.mark.usefixtures("python_handler")
 def test_fit_goes_on_after_an_interrupt(monkeypatch, way, method, n_done):
-    parameters = {"multiclass": way, "stopping": None, "warm_start": True}
+    parameters = {"multiclass": way, "round_size": 3, "stopping": None, "warm_start": True}
     with monkeypatch.context() as patch:
         interrupt_in(patch, ObservationSampler if method == "sample" else class_tasks.TASKS[way], method)
         with pytest.warns(RuntimeWarning, match=f"interrupted after {n_done} iterations"):

@@ -56,6 +56,7 @@ def test_paper_is_algorithm_1_stopped_by_algorithm_2():
 
 # Another value of each entry, and where it departs from the paper.
 CHANGES = {
+    "round_size": (2, "rows"),
     "weighting": ("exponential", "p"),
     "learning_rate": (0.5, "p"),
     "feature_momentum": (0.3, "q"),

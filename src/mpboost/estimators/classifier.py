@@ -51,6 +51,10 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         Features in a minipatch: a number (int), a share (float) or the square root ("sqrt") of all features. "auto"
         takes a fifth of the features, but at most 100, and at least 20 or half of them, whichever is less. Up to 8
         features are all taken.
+    round_size : int or "auto", default="auto"
+        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
+        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
+        but not on the number of threads. "auto" is 8; 1 is the paper's algorithm.
     weighting : {"exponential", "logistic", "hard_exponential", "hard_logistic"}, default="logistic"
         How the probability of a row is computed from its votes. The "hard" variants use only whether the votes are
         right or wrong.
@@ -66,10 +70,6 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         is the fastest and about as accurate as any. "m2" can be slightly better if a class is confused with several
         others. "oc" works with weak learners that know only two classes; its trees train fastest and predict slowest.
         "mh" is there for comparison.
-    round_size : int or "auto", default="auto"
-        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
-        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
-        but not on the number of threads. "auto" is 8; 1 is the paper's algorithm.
     feature_momentum : float, default=0.3
         How far q moves towards the importances in each iteration, between 0 and 1. With ``importance="out_of_patch"``
         these are the means over all learners so far, otherwise those of the last learner.

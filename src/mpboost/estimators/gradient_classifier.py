@@ -51,6 +51,11 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         Features in a minipatch: a number (int), a share (float) or the square root ("sqrt") of all features. "auto"
         takes a third of the features, but at most 50, and at least 20 or half of them, whichever is less. Up to 8
         features are all taken.
+    round_size : int or "auto", default="auto"
+        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
+        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
+        but not on the number of threads. "auto" is 8 or, with several models, the next multiple of their number; 1
+        grows each tree by the derivatives after the one before it.
     max_leaf_nodes : int, "auto" or None, default="auto"
         Maximum number of leaves of a tree; None for no limit. Trees grow leaf by leaf, where the loss falls most.
         "auto" takes a third of the square root of the number of rows, but at least 31 and at most 255.
@@ -67,11 +72,6 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         not, they are drawn uniformly.
     observation_exploration : float, default=0.5
         Share of the uniform distribution when rows are drawn, between 0 and 1.
-    round_size : int or "auto", default="auto"
-        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
-        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
-        but not on the number of threads. "auto" is 8 or, with several models, the next multiple of their number; 1
-        grows each tree by the derivatives after the one before it.
     feature_momentum : float, default=0.3
         How far q moves towards the importances in each iteration, between 0 and 1.
     feature_exploration : float, default=0.2

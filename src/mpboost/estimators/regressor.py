@@ -40,6 +40,10 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
     max_features : int, float, "sqrt" or "auto", default="auto"
         Features in a minipatch: a number (int), a share (float) or the square root ("sqrt") of all features. "auto"
         takes a third of the features, but at most 100, and at least 25, or all if there are fewer.
+    round_size : int or "auto", default="auto"
+        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
+        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
+        but not on the number of threads. "auto" is 8; 1 is the paper's algorithm.
     weighting : {"linear", "square", "exponential", "threshold"}, default="linear"
         How the probability of a row is computed from its residual, in units of the median residual and cut at 3.
         "linear", "square" and "exponential" are the losses of AdaBoost.R2: "square" gives more weight to large
@@ -47,10 +51,6 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         does.
     observation_exploration : float, default=0.25
         Share of the uniform distribution when rows are drawn, between 0 and 1: well-predicted rows are still drawn.
-    round_size : int or "auto", default="auto"
-        Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
-        by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
-        but not on the number of threads. "auto" is 8; 1 is the paper's algorithm.
     feature_momentum : float, default=0.3
         How far q moves towards the importances in each iteration, between 0 and 1. With ``importance="out_of_patch"``
         these are the means over all learners so far, otherwise those of the last learner.
