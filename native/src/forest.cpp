@@ -82,12 +82,16 @@ void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::in
                        Take take) const {
   // All trees are applied in turn to so many rows, whose codes stay in the cache. More rows bind trees less often, and
   // a tree of many leaves is the faster the more rows it is applied to: as few times as possible, equally many each.
-  constexpr std::int64_t grain = 2048, max_step = 16 * grain, cached_codes = 1 << 19;
-  const std::int64_t limit =
-      std::clamp(cached_codes / std::max<std::int64_t>(1, columns.n_columns()) / grain * grain, grain, max_step);
-  threads.for_ranges(columns.n_rows(), grain, [&](std::int64_t first, std::int64_t last) {
+  constexpr std::int64_t least = 2048, most = 16 * least, cached_codes = 1 << 19;
+  const std::int64_t n_rows = columns.n_rows(), n_columns = std::max<std::int64_t>(1, columns.n_columns());
+  const std::int64_t limit = std::clamp(cached_codes / n_columns, least, most);
+  const auto round_up = [](std::int64_t n, std::int64_t parts) {
+    return ((n + parts - 1) / parts + block_rows - 1) / block_rows * block_rows;
+  };
+  const std::int64_t grain = std::clamp(round_up(n_rows, threads.size()), least, round_up(limit, 1));
+  threads.for_ranges(n_rows, grain, [&](std::int64_t first, std::int64_t last) {
     const std::int64_t n_steps = (last - first + limit - 1) / limit;
-    const std::int64_t step = ((last - first + n_steps - 1) / n_steps + block_rows - 1) / block_rows * block_rows;
+    const std::int64_t step = round_up(last - first, n_steps);
     LeafFinder finder;
     std::vector<std::int32_t> leaves(static_cast<std::size_t>(std::min(step, last - first)));
     for (std::int64_t row = first; row < last; row += step) {

@@ -47,7 +47,7 @@ void LeafFinder::bind(TreeView tree, const BinnedColumns& columns, std::int64_t 
   const auto n_splits = static_cast<std::int64_t>(tree.splits.size());
   way_ = n_rows * min_rows_per_split < n_splits ? Way::walk : SelectedTree::can_bind(tree) ? Way::select : Way::part;
   if (way_ == Way::select) selected_.bind(tree, columns);
-  if (way_ == Way::part) parted_.bind(tree, columns);
+  if (way_ == Way::part && !parted_.bind(tree, columns, n_rows)) way_ = Way::walk;
 }
 
 template <class Leaf>

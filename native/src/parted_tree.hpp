@@ -14,7 +14,8 @@ namespace mpboost {
 
 class PartedTree {
  public:
-  void bind(TreeView tree, const BinnedColumns& columns);
+  // Prepare to find about n_rows leaves. Returns false where the tree uses so many columns that a walk is faster.
+  bool bind(TreeView tree, const BinnedColumns& columns, std::int64_t n_rows);
 
   // Find the leaves of rows; the first one is the first of a block.
   template <class Leaf>
@@ -38,7 +39,7 @@ class PartedTree {
 
   void place_columns(TreeView tree, const BinnedColumns& columns);
   void bind_splits(TreeView tree, const BinnedColumns& columns);
-  void choose_splits(TreeView tree, std::int32_t root);
+  void choose_splits(TreeView tree, std::int32_t root, std::size_t max_parts);
   Piece make_piece(TreeView tree, const BinnedColumns& columns);
   Piece make_last_piece(TreeView tree, std::int32_t root);
   std::int32_t count_splits(std::int32_t root) const { return next_[static_cast<std::size_t>(root)] - root; }
@@ -58,6 +59,7 @@ class PartedTree {
 
   // The columns that the tree uses, up to a multiple of tile_rows, and notes of bind.
   std::vector<const std::uint8_t*> columns_;
+  std::vector<std::int32_t> features_;
   std::vector<std::int32_t> places_;  // of the features among these columns; -1 elsewhere
   std::vector<std::int32_t> next_;    // the first split that is not below a split
   std::vector<std::int32_t> roots_;   // of the pieces

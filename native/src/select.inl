@@ -114,6 +114,6 @@ void to_rows(const std::uint8_t* const* columns, int width, std::int64_t row, st
 void to_columns(const std::uint8_t* rows, int width, const std::uint16_t* which, int n_rows, std::uint8_t* columns) {
   for (int i = 0; i < n_rows; i += tile_rows)
     for (int j = 0; j < width; j += tile_rows)
-      transpose_tile([=](int k) { return rows + which[i + k] * width + j; },
+      transpose_tile([=](int k) { return rows + std::int64_t{which[i + k]} * width + j; },
                      [=](int k) { return columns + (j + k) * block_rows + i; });
 }

@@ -46,7 +46,7 @@ def assert_walks_agree(splits, leaf_values, codes, threads, sets=NO_SETS):
         np.testing.assert_array_equal(classes, codes_of_leaves[expected])
 
 
-@pytest.mark.parametrize("n_splits", [0, 1, 2, 15, 17, 31, 33, 298, 299, 3000])
+@pytest.mark.parametrize("n_splits", [0, 1, 2, 15, 17, 33, 254, 255, 256, 257, 600, 3000])
 @pytest.mark.parametrize("n_rows", [1, 63, 64, 65, 127, 128, 129, 1000])
 def test_apply_matches_naive_walk(kernels, threads, n_rows, n_splits):
     rng = np.random.default_rng(n_rows + n_splits)
@@ -63,6 +63,17 @@ def test_apply_matches_naive_walk_over_categories(kernels, threads, n_rows, miss
     sets = make_random_sets(rng, splits)
     codes = make_random_codes(rng, N_FEATURES, n_rows, missing)
     assert_walks_agree(splits, make_leaf_values(rng, n_splits + 1), codes, threads, sets)
+
+
+@pytest.mark.parametrize("n_features", [250, 600])  # parted and, of more columns than are laid out by rows, walked
+@pytest.mark.parametrize("categorical", [0.0, 0.4])
+def test_apply_matches_naive_walk_over_many_columns(kernels, threads, categorical, n_features):
+    rng = np.random.default_rng(n_features)
+    splits = make_random_splits(rng, 900, n_features, categorical=categorical)
+    sets, codes = make_random_sets(rng, splits), make_random_codes(rng, n_features, 500)
+    leaves = np.empty(500, dtype=np.int32)
+    make_tree(splits, np.ones(901), n_features, sets).apply_leaves(as_columns(codes), leaves, threads)
+    np.testing.assert_array_equal(leaves, find_leaves(splits, codes, sets))
 
 
 @pytest.mark.parametrize("n_splits", [0, 7, 300])
