@@ -74,6 +74,7 @@ def make_oracle(X, labels, options):
 @pytest.mark.parametrize("options", list_cases(RUNS, QUICK))
 def test_boost_matches_the_oracle(monkeypatch, options):
     monkeypatch.setattr("mpboost.learners.node_sizes.MIN_KEPT_SHARE", 0.6)  # few rows and trees make little clear
+    monkeypatch.setattr("mpboost.learners.node_sizes.N_WARM_UP", 5)
     X, labels, options = pose(make_values, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
     boost_for(make_run(X, labels, seed=99, **options), 50, recorder)

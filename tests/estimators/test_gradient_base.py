@@ -165,7 +165,7 @@ def test_out_of_patch_score_is_honest_about_noise(leaf_refit):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_out_of_patch_score_is_near_that_on_new_rows(estimator, leaf_refit):
     X, y = make_data(3000, seed=1)
-    model = fit(estimator, 2000, leaf_refit=leaf_refit, n_estimators=200, max_samples=300)
+    model = fit(estimator, 2000, leaf_refit=leaf_refit, n_estimators=200, max_samples=300, random_state=1)
     assert model.oop_score_ == pytest.approx(model.score(X, make_target(estimator, y)), abs=0.03)
 
 

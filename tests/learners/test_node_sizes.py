@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from mpboost import MPBoostClassifier, MPBoostRegressor
-from mpboost.learners.node_sizes import MEMORY, N_SIZES, NodeSizes
+from mpboost.learners.node_sizes import MEMORY, N_SIZES, N_WARM_UP, NodeSizes
 
+#: The first iteration whose limit is learned.
+FIRST = N_WARM_UP + 1
 USELESS, USEFUL, UNCLEAR = (100.0, 1.0, 0.25), (100.0, 20.0, 1.0), (100.0, 1.0, 9.0)
 
 
@@ -26,11 +28,11 @@ def learn_limit(sizes, iteration, n_rows=1000):
 def find_limit(gains, min_samples_split="auto", min_samples_leaf=1, n_rows=1000):
     sizes = NodeSizes(min_samples_split, min_samples_leaf)
     sizes.add(1, gains)
-    return learn_limit(sizes, 2, n_rows)
+    return learn_limit(sizes, FIRST, n_rows)
 
 
 def test_limit_is_2_while_nothing_is_known():
-    assert learn_limit(NodeSizes("auto", 1), 1) == 2
+    assert learn_limit(NodeSizes("auto", 1), FIRST) == 2
 
 
 @pytest.mark.parametrize(
@@ -68,29 +70,35 @@ def test_what_is_not_measured_again_becomes_unclear():
     sizes = NodeSizes("auto", 1)
     sizes.add(1, make_gains(of_2=USELESS, of_4=USEFUL))
     limits = []
-    for iteration in range(2, 1000):
+    for iteration in range(FIRST, 1000):
         limits.append(learn_limit(sizes, iteration))
         sizes.add(iteration, make_gains(of_4=USEFUL))
-    # kept + 2 deviations = 1 a + 2 * 0.5 sqrt(a) < 5 a, where a is what is left, until a is a sixteenth.
-    n_clear = int(np.ceil(np.log(1 / 16) / np.log(MEMORY)))
-    assert limits == [4] * n_clear + [2] * (998 - n_clear)
+    # kept + 2 deviations = 1 a + 2 * 0.5 sqrt(a) < 3 a, where a is what is left, until a is a quarter.
+    n_clear = int(np.ceil(np.log(1 / 4) / np.log(MEMORY)))
+    assert limits == [4] * n_clear + [2] * (len(limits) - n_clear)
 
 
 def test_useless_nodes_can_become_useful():
     sizes = NodeSizes("auto", 1)
     sizes.add(1, make_gains(of_2=USELESS))
-    assert learn_limit(sizes, 2) == 4
-    sizes.add(2, make_gains(of_2=USEFUL))
-    assert learn_limit(sizes, 3) == 2
+    assert learn_limit(sizes, FIRST) == 4
+    sizes.add(FIRST, make_gains(of_2=USEFUL))
+    assert learn_limit(sizes, FIRST + 1) == 2
 
 
 def test_iteration_that_is_repeated_counts_once():
     sizes, other = NodeSizes("auto", 1), NodeSizes("auto", 1)
-    sizes.add(1, make_gains(of_2=USEFUL))  # interrupted, so that its tree is not in the model
-    assert learn_limit(sizes, 1) == 2
+    sizes.add(FIRST, make_gains(of_2=USEFUL))  # interrupted, so that its tree is not in the model
+    assert learn_limit(sizes, FIRST) == 2
     for learned in (sizes, other):
-        learned.add(1, make_gains(of_2=USELESS))
-    assert learn_limit(sizes, 2) == learn_limit(other, 2) == 4
+        learned.add(FIRST, make_gains(of_2=USELESS))
+    assert learn_limit(sizes, FIRST + 1) == learn_limit(other, FIRST + 1) == 4
+
+
+def test_first_trees_split_all_nodes():
+    sizes = NodeSizes("auto", 1)
+    sizes.add(1, make_gains(of_2=USELESS))
+    assert [learn_limit(sizes, t) for t in (2, N_WARM_UP, FIRST)] == [2, 2, 4]
 
 
 def test_trees_of_a_round_count_in_their_order():
@@ -124,7 +132,7 @@ def test_trees_are_smaller_if_classes_are_noisy(n_classes):
     for noise in (0.0, 3.0):
         X, values = make_data(noise)
         y = np.searchsorted(np.quantile(values, np.arange(1, n_classes) / n_classes), values)
-        options = {"n_estimators": 100, "max_samples": 800, "stopping": None, "random_state": 0}
+        options = {"n_estimators": 200, "max_samples": 800, "stopping": None, "random_state": 0}
         auto, full = (MPBoostClassifier(**options, min_samples_split=s).fit(X, y) for s in ("auto", 2))
         ratios.append(count_leaves(auto) / count_leaves(full))
     assert ratios[0] > 0.9
@@ -136,7 +144,7 @@ def test_trees_are_smaller_if_numbers_are_noisy():
     ratios = []
     for noise in (0.0, 4.0):
         X, y = make_data(noise)
-        options = {"n_estimators": 100, "stopping": None, "random_state": 0}
+        options = {"n_estimators": 150, "stopping": None, "random_state": 0}
         auto, full = (MPBoostRegressor(**options, min_samples_split=s).fit(X, y) for s in ("auto", 2))
         ratios.append(count_leaves(auto) / count_leaves(full))
     assert ratios[0] > 0.9
@@ -149,8 +157,8 @@ def test_continued_fit_learns_the_sizes_that_one_fit_does(max_samples):
     X, values = make_data(3.0)
     y = values > np.median(values)
     options = {"max_samples": max_samples, "stopping": None, "random_state": 0}
-    whole = MPBoostClassifier(**options, n_estimators=100).fit(X, y)
+    whole = MPBoostClassifier(**options, n_estimators=160).fit(X, y)
     parts = MPBoostClassifier(**options, n_estimators=30, warm_start=True).fit(X, y)
-    parts.set_params(n_estimators=100).fit(X, y)
+    parts.set_params(n_estimators=160).fit(X, y)
     np.testing.assert_array_equal(whole.decision_function(X), parts.decision_function(X))
     assert count_leaves(whole) < 0.8 * count_leaves(whole.set_params(min_samples_split=2).fit(X, y))

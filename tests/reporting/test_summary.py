@@ -114,7 +114,7 @@ def test_warnings_name_the_cap_and_the_clock(data):
 
 
 def test_warnings_name_constant_columns_and_useless_models():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(2)
     X = pd.DataFrame({"noise": rng.normal(size=200), "one": 5, "void": np.nan, "text": "same"})
     X["half"] = np.where(np.arange(200) < 100, np.nan, 1.0)
     y = rng.integers(0, 2, size=200)

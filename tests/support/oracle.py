@@ -109,7 +109,8 @@ class Loop:
                 limit *= 2
             while self.is_useless(limit):
                 limit *= 2
-            limit = max(2, min(limit, n_rows // node_sizes.MIN_PARTS))
+            is_warming_up = len(self.limits) // self.round_size * self.round_size < node_sizes.N_WARM_UP
+            limit = 2 if is_warming_up else max(2, min(limit, n_rows // node_sizes.MIN_PARTS))
         self.limits.append(limit)
         return self.tree_options | {"min_samples_split": limit}
 

@@ -9,11 +9,13 @@ from mpboost._arrays import Floats
 #: Sizes are told apart by powers of two, up to the largest minipatch.
 N_SIZES = 32
 #: Nodes of a size are not split if it is clear that their splits keep less than this share of what they promise.
-MIN_KEPT_SHARE = 0.05
+MIN_KEPT_SHARE = 0.03
 #: Number of standard deviations that make it clear.
 N_DEVIATIONS = 2.0
 #: Share of the evidence that is left after another tree: what is not measured again becomes unclear in time.
 MEMORY = 0.995
+#: Trees that split all nodes: as many as a trial of larger minipatches has, which needs small nodes to see their gain.
+N_WARM_UP = 40
 #: A learned limit is at most the rows of the minipatch divided by this.
 MIN_PARTS = 8
 
@@ -51,6 +53,8 @@ class NodeSizes:
             if earlier < iteration:
                 self._gains = MEMORY * self._gains + self._pending[earlier]
         self._pending.clear()
+        if iteration <= N_WARM_UP:
+            return
         promised, kept, squares = self._gains.T
         is_useless = kept + N_DEVIATIONS * np.sqrt(squares) < MIN_KEPT_SHARE * promised
         self._smallest = self._first + int(np.argmin(is_useless[self._first :]))

@@ -59,6 +59,10 @@ void draw_rows(const Data& data, Threads& threads, Digest& digest) {
   const GradientRows rows{n_rows, has_many_outputs ? n_outputs : 1, data.gradients.data(), data.hessians.data(), 0.5f};
   const float* weights = has_weights ? data.small_weights.data() : nullptr;
   const Stream streams[] = {stream, Stream(7, 2, Purpose::observations)};
+  for (const ChunkSize& chunk : measure_chunks({rows, weights, 0.2}, threads)) {
+    digest.add(chunk.size);
+    digest.add(chunk.weight);
+  }
   for (const double exploration : {0.0, 0.2, 1.0})
     for (const std::int64_t n_drawn : {500, 50'000})  // points are looked up, or counted by row
       for (const auto& draw : draw_by_gradient({rows, weights, exploration}, {}, 0, n_drawn, streams, threads)) {
