@@ -41,12 +41,14 @@ def test_limit_is_2_while_nothing_is_known():
         pytest.param(make_gains(of_2=USEFUL, of_4=USEFUL), 2, id="all useful"),
         pytest.param(make_gains(of_2=USELESS, of_4=USEFUL), 4, id="smallest useless"),
         pytest.param(make_gains(of_2=USELESS, of_4=USELESS, of_8=USEFUL), 8, id="two useless"),
-        pytest.param(make_gains(of_2=UNCLEAR, of_4=USELESS), 2, id="smallest unclear"),
-        pytest.param(make_gains(of_2=USELESS, of_4=UNCLEAR, of_8=USELESS), 4, id="useless above unclear"),
+        pytest.param(make_gains(of_2=UNCLEAR, of_4=UNCLEAR), 2, id="all unclear"),
+        pytest.param(make_gains(of_2=UNCLEAR, of_4=USELESS), 8, id="smallest unclear"),
+        pytest.param(make_gains(of_2=USELESS, of_4=UNCLEAR, of_8=USELESS), 16, id="useless above unclear"),
+        pytest.param(make_gains(of_2=UNCLEAR, of_4=USEFUL, of_8=USELESS), 2, id="useless above useful"),
         pytest.param(make_gains(of_2=USELESS), 4, id="no larger nodes"),
     ],
 )
-def test_limit_is_the_smallest_size_that_is_not_clearly_useless(gains, limit):
+def test_limit_is_above_clearly_useless_sizes_and_below_useful_ones(gains, limit):
     assert find_limit(gains) == limit
 
 

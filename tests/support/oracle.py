@@ -107,22 +107,26 @@ class Loop:
             limit = 2
             while 2 * limit <= 2 * self.tree_options["min_samples_leaf"]:
                 limit *= 2
-            while self.is_useless(limit):
-                limit *= 2
+            size = limit
+            while size < 2**node_sizes.N_SIZES and not self.is_clear(size, is_useful=True):
+                size *= 2
+                if self.is_clear(size // 2, is_useful=False):
+                    limit = size
             is_warming_up = len(self.limits) // self.round_size * self.round_size < node_sizes.N_WARM_UP
             limit = 2 if is_warming_up else max(2, min(limit, n_rows // node_sizes.MIN_PARTS))
         self.limits.append(limit)
         return self.tree_options | {"min_samples_split": limit}
 
-    def is_useless(self, size: int) -> bool:
-        """Tell whether splits of nodes of a size, a power of two, clearly keep too little of what they promise."""
+    def is_clear(self, size: int, is_useful: bool) -> bool:
+        """Tell whether splits of nodes of a size, a power of two, clearly keep enough of their promise, or too little."""
         k = size.bit_length() - 1
         known = self.gains[: len(self.limits) // self.round_size * self.round_size]
         ages = range(len(known) - 1, -1, -1)
         promised, kept, squares = sum(
             (node_sizes.MEMORY**age * gains[k] for age, gains in zip(ages, known, strict=True)), np.zeros(3)
         )
-        return bool(kept + node_sizes.N_DEVIATIONS * squares**0.5 < node_sizes.MIN_KEPT_SHARE * promised)
+        surplus, error = kept - node_sizes.MIN_KEPT_SHARE * promised, node_sizes.N_DEVIATIONS * squares**0.5
+        return bool(surplus > error if is_useful else surplus < -error)
 
     def grow_signs(
         self,

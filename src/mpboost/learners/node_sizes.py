@@ -25,9 +25,9 @@ class NodeSizes:
 
     A split promises a gain on unseen rows. If labels are clean, splits of small nodes keep much of the promise, and
     trees should grow until leaves are pure. If labels are noisy, splits of small nodes keep nothing: they only make
-    trees large. So gains are added up by the size of nodes, in powers of two, over all trees of a run. The limit is the
-    smallest size whose splits are not clearly useless. Smaller nodes are then not split, until what is known of them
-    is so old that it is no longer clear.
+    trees large. So gains are added up by the size of nodes, in powers of two, over all trees of a run. Of the sizes below
+    the first one whose splits are clearly useful, nodes up to the largest clearly useless one are not split, until what
+    is known of them is so old that it is no longer clear.
 
     Parameters
     ----------
@@ -55,9 +55,11 @@ class NodeSizes:
         self._pending.clear()
         if iteration <= N_WARM_UP:
             return
-        promised, kept, squares = self._gains.T
-        is_useless = kept + N_DEVIATIONS * np.sqrt(squares) < MIN_KEPT_SHARE * promised
-        self._smallest = self._first + int(np.argmin(is_useless[self._first :]))
+        promised, kept, squares = self._gains[self._first :].T
+        least, error = MIN_KEPT_SHARE * promised, N_DEVIATIONS * np.sqrt(squares)
+        is_useful, is_useless = kept - error > least, kept + error < least
+        n_open = int(np.argmax(is_useful)) if is_useful.any() else len(is_useful)
+        self._smallest = self._first + int(max(np.flatnonzero(is_useless[:n_open]) + 1, default=0))
 
     def limit(self, n_rows: int) -> int:
         """Return the least number of rows of nodes to split in a tree that is grown on ``n_rows`` rows."""
