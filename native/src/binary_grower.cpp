@@ -127,11 +127,21 @@ void BinaryGrower::gather(const BinnedColumns& columns, const Minipatch<std::int
       out += group_lanes;
     }
     for (std::size_t l = 0; l < gathered_lanes; ++l) {
-      const int n_bins = columns.n_bins(patch.features[lanes_[k + l]]);
-      group_bins_[group] = std::max(group_bins_[group], std::min(highest[l] + 1, n_bins));
-      if (highest[l] == missing_code) group_has_missing_[group] = true;
+      const bool is_missing = highest[l] == missing_code;
+      if (is_missing) group_has_missing_[group] = true;
+      const int n_bins = is_missing ? count_bins(group, k % group_lanes + l) : highest[l] + 1;
+      group_bins_[group] = std::max(group_bins_[group], n_bins);
     }
   }
+}
+
+// What columns promise is not enough: a view may hold other codes.
+int BinaryGrower::count_bins(std::size_t group, std::size_t lane) {
+  const std::uint8_t* lane_codes = codes(group, 0) + lane;
+  std::uint8_t n_bins = 0;
+  for (std::size_t i = 0; i < order_.size(); ++i)
+    n_bins = std::max(n_bins, static_cast<std::uint8_t>(lane_codes[i * group_lanes] + 1));  // 0 for a missing value
+  return n_bins;
 }
 
 BinaryGrower::Node BinaryGrower::make_root() const {

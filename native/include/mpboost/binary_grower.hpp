@@ -54,6 +54,7 @@ class BinaryGrower {
   void lay_out(const Minipatch<std::int8_t>& patch);
   void order_rows(const Minipatch<std::int8_t>& patch);
   void gather(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch);
+  int count_bins(std::size_t group, std::size_t lane);
   Node make_root() const;
   bool is_final(const Node& node) const;
   bool choose_split(const Node& node, Choice& choice);
