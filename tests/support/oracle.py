@@ -118,7 +118,7 @@ class Loop:
         return self.tree_options | {"min_samples_split": limit}
 
     def is_clear(self, size: int, is_useful: bool) -> bool:
-        """Tell whether splits of nodes of a size, a power of two, clearly keep enough of their promise, or too little."""
+        """Tell whether splits of nodes of a size, a power of two, clearly keep enough of what they promise, or not."""
         k = size.bit_length() - 1
         known = self.gains[: len(self.limits) // self.round_size * self.round_size]
         ages = range(len(known) - 1, -1, -1)

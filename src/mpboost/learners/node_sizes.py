@@ -25,9 +25,9 @@ class NodeSizes:
 
     A split promises a gain on unseen rows. If labels are clean, splits of small nodes keep much of the promise, and
     trees should grow until leaves are pure. If labels are noisy, splits of small nodes keep nothing: they only make
-    trees large. So gains are added up by the size of nodes, in powers of two, over all trees of a run. Of the sizes below
-    the first one whose splits are clearly useful, nodes up to the largest clearly useless one are not split, until what
-    is known of them is so old that it is no longer clear.
+    trees large. So gains are added up by the size of nodes, in powers of two, over all trees of a run. Of the sizes
+    below the first one whose splits are clearly useful, nodes up to the largest clearly useless one are not split,
+    until what is known of them is so old that it is no longer clear.
 
     Parameters
     ----------
