@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "leaf_finder.hpp"
+#include "mpboost/kernels.hpp"
 
 namespace mpboost {
 namespace {
@@ -13,10 +14,6 @@ std::int64_t count_needed_columns(TreeView tree) {
   std::int64_t n = 0;
   for (const Split& split : tree.splits) n = std::max<std::int64_t>(n, split.feature + std::int64_t{1});
   return n;
-}
-
-void add_to(double* __restrict totals, const double* __restrict values, std::int64_t n) {
-  for (std::int64_t k = 0; k < n; ++k) totals[k] += values[k];
 }
 
 }  // namespace
@@ -80,11 +77,13 @@ Forest Forest::first(std::int64_t n_trees) const {
 template <class Take>
 void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads,
                        Take take) const {
-  // All trees are applied in turn to so many rows, whose codes stay in the cache. More rows bind trees less often, and
-  // a tree of many leaves is the faster the more rows it is applied to: as few times as possible, equally many each.
-  constexpr std::int64_t least = 2048, most = 16 * least, cached_codes = 1 << 19;
-  const std::int64_t n_rows = columns.n_rows(), n_columns = std::max<std::int64_t>(1, columns.n_columns());
-  const std::int64_t limit = std::clamp(cached_codes / n_columns, least, most);
+  // All trees are applied in turn to so many rows, whose codes and totals stay in the cache. More rows bind trees less
+  // often, and a tree of many leaves is the faster the more rows it is applied to: as few times as possible, equally
+  // many each.
+  constexpr std::int64_t least = 2048, most = 16 * least, cached_bytes = 1 << 19;
+  const std::int64_t n_rows = columns.n_rows();
+  const std::int64_t row_bytes = columns.n_columns() + static_cast<std::int64_t>(sizeof(double)) * n_outputs_;
+  const std::int64_t limit = std::clamp(cached_bytes / row_bytes, least, most);
   const auto round_up = [](std::int64_t n, std::int64_t parts) {
     return ((n + parts - 1) / parts + block_rows - 1) / block_rows * block_rows;
   };
@@ -126,12 +125,11 @@ void Forest::add_values(const BinnedColumns& columns, std::int64_t begin, std::i
                         Threads& threads) const {
   for_trees(columns, begin, end, threads,
             [=](TreeView view, const std::int32_t* leaves, std::int64_t row, std::int64_t n) {
-              if (view.n_outputs == 1) {
-                for (std::int64_t i = 0; i < n; ++i) totals[row + i] += *view.values_of(leaves[i]);
-              } else {
-                for (std::int64_t i = 0; i < n; ++i)
-                  add_to(totals + (row + i) * view.n_outputs, view.values_of(leaves[i]), view.n_outputs);
-              }
+              double* of_rows = totals + row * view.n_outputs;
+              if (view.n_outputs == 1)
+                for (std::int64_t i = 0; i < n; ++i) of_rows[i] += *view.values_of(leaves[i]);
+              else
+                kernels().add_leaf_values(leaves, n, view.leaf_values.data(), view.n_outputs, of_rows);
             });
 }
 

@@ -65,6 +65,15 @@ void log_exponential(double* values, std::int64_t n) {
   replace_each(values, n, [](double x) { return log_positive(-log_positive(x)); });
 }
 
+void add_leaf_values(const std::int32_t* leaves, std::int64_t n_rows, const double* values, std::int64_t n_outputs,
+                     double* totals) {
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const double* __restrict of_leaf = values + leaves[i] * n_outputs;
+    double* __restrict of_row = totals + i * n_outputs;
+    for (std::int64_t k = 0; k < n_outputs; ++k) of_row[k] += of_leaf[k];
+  }
+}
+
 }  // namespace
 
 #define MPBOOST_QUOTE(name) #name
@@ -90,6 +99,7 @@ const Kernels table{
     .select_rows = select_rows,
     .to_rows = to_rows,
     .to_columns = to_columns,
+    .add_leaf_values = add_leaf_values,
     .log_loss = log_loss,
     .softmax = softmax,
     .value_loss = value_loss,

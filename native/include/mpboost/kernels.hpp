@@ -157,6 +157,9 @@ struct Kernels {
                   std::uint8_t* rows);
   void (*to_columns)(const std::uint8_t* rows, int width, const std::uint16_t* which, int n_rows,
                      std::uint8_t* columns);
+  // Add to each row's totals, [row][output], the values of its leaf, [leaf][output].
+  void (*add_leaf_values)(const std::int32_t* leaves, std::int64_t n_rows, const double* values, std::int64_t n_outputs,
+                          double* totals);
   // Add the leaves' values to F and compute the derivatives of the loss. The first two return the weight of the rows
   // that are right, the last the weighted sum of squared errors.
   double (*log_loss)(const LossRows<std::int8_t>&);
