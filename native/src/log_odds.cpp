@@ -1,34 +1,32 @@
 #include "mpboost/log_odds.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
-#include "chunk_tree.hpp"
+#include "mpboost/chunk_sums.hpp"
 #include "mpboost/kernels.hpp"
 
 namespace mpboost {
 namespace {
 
 constexpr std::int64_t batch_numbers = 1024;  // that stay in the cache from step to step
+constexpr std::int64_t piece_rows = 1024;     // of sums
 
 // Call compute(first, n, losses) for batches of rows, which writes their losses; return the sum of these times weights.
 template <class Label, class Compute>
 double sum_batches(const LogOdds<Label>& rows, std::int64_t batch_rows, Compute compute) {
-  std::vector<double> sums(count_chunks(rows.n_rows));
-  double losses[batch_numbers];
-  for (std::size_t chunk = 0; chunk < sums.size(); ++chunk) {
-    const std::int64_t begin = static_cast<std::int64_t>(chunk) * rows_per_chunk;
-    const std::int64_t end = std::min(begin + rows_per_chunk, rows.n_rows);
-    for (std::int64_t first = begin; first < end; first += batch_rows) {
-      const std::int64_t n = std::min(batch_rows, end - first);
-      compute(first, n, losses);
+  Threads alone(1);
+  RowSums sums;
+  sums.add_rows(rows.n_rows, 1, piece_rows, 1, alone, [&] {
+    return [&](std::int64_t first, std::int64_t n, double* sum) {
+      double losses[piece_rows];
+      for (std::int64_t i = 0; i < n; i += batch_rows) compute(first + i, std::min(batch_rows, n - i), losses + i);
       if (rows.weights)
         for (std::int64_t i = 0; i < n; ++i) losses[i] *= rows.weights[first + i];
-      sums[chunk] += sum_numbers(losses, n);
-    }
-  }
-  return join_chunks(std::move(sums));
+      *sum = sum_numbers(losses, n);
+    };
+  });
+  return sums.total()[0];
 }
 
 // Rows that are taken at a time: as many as fit into a batch.

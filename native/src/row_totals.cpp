@@ -5,18 +5,10 @@ namespace {
 
 constexpr std::int64_t piece_rows = 2048, grain = 8;
 
-// Rows take turns in eight sums, which need not wait for each other.
 template <class T>
 double add_up(const T* values, std::int64_t n_rows, RowSums& sums, Threads& threads) {
   sums.add_rows(n_rows, 1, piece_rows, grain, threads, [=] {
-    return [=](std::int64_t first, std::int64_t n, double* sum) {
-      double lanes[8]{};
-      std::int64_t i = first;
-      for (; i + 8 <= first + n; i += 8)
-        for (int lane = 0; lane < 8; ++lane) lanes[lane] += static_cast<double>(values[i + lane]);
-      for (; i < first + n; ++i) lanes[0] += static_cast<double>(values[i]);
-      *sum = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-    };
+    return [=](std::int64_t first, std::int64_t n, double* sum) { *sum = sum_numbers(values + first, n); };
   });
   return sums.total()[0];
 }

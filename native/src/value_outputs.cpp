@@ -6,39 +6,29 @@
 #include <limits>
 #include <utility>
 
-#include "chunk_tree.hpp"
+#include "mpboost/chunk_sums.hpp"
 #include "mpboost/kernels.hpp"
 #include "mpboost/random.hpp"
 
 namespace mpboost {
 namespace {
 
-constexpr std::int64_t batch_rows = 1024;
-
-// Call work(chunk, begin, end) for all chunks of rows.
-template <class Work>
-void for_chunks(std::int64_t n_rows, Threads& threads, Work work) {
-  threads.for_ranges(n_rows, rows_per_chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t first = begin; first < end; first += rows_per_chunk)
-      work(static_cast<std::size_t>(first / rows_per_chunk), first, std::min(end, first + rows_per_chunk));
-  });
-}
+constexpr std::int64_t batch_rows = 1024, grain = 16;  // batches that a thread takes at least
 
 // Call compute(first, n, numbers) for batches of rows, which writes a number for each; return their sum, times weights.
 template <class Compute>
 double sum_rows(std::int64_t n_rows, const double* weights, Threads& threads, Compute compute) {
-  std::vector<double> sums(count_chunks(n_rows));
-  for_chunks(n_rows, threads, [&](std::size_t chunk, std::int64_t begin, std::int64_t end) {
-    double numbers[batch_rows];
-    for (std::int64_t first = begin; first < end; first += batch_rows) {
-      const std::int64_t n = std::min(batch_rows, end - first);
+  RowSums sums;
+  sums.add_rows(n_rows, 1, batch_rows, grain, threads, [&] {
+    return [&](std::int64_t first, std::int64_t n, double* sum) {
+      double numbers[batch_rows];
       compute(first, n, numbers);
       if (weights)
         for (std::int64_t i = 0; i < n; ++i) numbers[i] *= weights[first + i];
-      sums[chunk] += sum_numbers(numbers, n);
-    }
+      *sum = sum_numbers(numbers, n);
+    };
   });
-  return join_chunks(std::move(sums));
+  return sums.total()[0];
 }
 
 // Add predictions of up to batch_rows rows, given those of them that are in the patch. These keep what they have out of
@@ -119,15 +109,13 @@ void weigh(ResidualWeighting weighting, double* multiples, std::int64_t n) {
 
 SquaredErrors add_values(const double* values, std::span<const std::int64_t> patch, const ValueOutputs& outputs,
                          std::int64_t n_learners, double unseen, Threads& threads) {
-  std::vector<double> train(count_chunks(outputs.n_rows)), out_of_patch(train.size());
+  RowSums errors;
   const double n_all = static_cast<double>(n_learners);
-  for_chunks(outputs.n_rows, threads, [&](std::size_t chunk, std::int64_t begin, std::int64_t end) {
-    auto next = std::ranges::lower_bound(patch, begin);
-    for (std::int64_t first = begin; first < end; first += batch_rows) {
-      const std::int64_t last = std::min(end, first + batch_rows), n = last - first;
-      const auto start =
-          std::exchange(next, std::find_if(next, patch.end(), [=](std::int64_t i) { return i >= last; }));
-      add_rows(values, {start, next}, outputs, first, last);
+  errors.add_rows(outputs.n_rows, 2, batch_rows, grain, threads, [&] {
+    return [&](std::int64_t first, std::int64_t n, double* sum) {
+      const auto start = std::ranges::lower_bound(patch, first);
+      const auto end = std::find_if(start, patch.end(), [=](std::int64_t i) { return i >= first + n; });
+      add_rows(values, {start, end}, outputs, first, first + n);
       const auto sum_squares = [&, labels = outputs.labels + first](auto predict) {
         double squares[batch_rows];
         for (std::int64_t i = 0; i < n; ++i) {
@@ -138,12 +126,14 @@ SquaredErrors add_values(const double* values, std::span<const std::int64_t> pat
           for (std::int64_t i = 0; i < n; ++i) squares[i] *= outputs.weights[first + i];
         return sum_numbers(squares, n);
       };
-      train[chunk] += sum_squares([=, sums = outputs.sums + first](std::int64_t i) { return sums[i] / n_all; });
-      out_of_patch[chunk] += sum_squares([=, sums = outputs.oop_sums + first, counts = outputs.oop_counts + first](
-                                             std::int64_t i) { return counts[i] > 0 ? sums[i] / counts[i] : unseen; });
-    }
+      sum[0] = sum_squares([=, sums = outputs.sums + first](std::int64_t i) { return sums[i] / n_all; });
+      sum[1] = sum_squares([=, sums = outputs.oop_sums + first, counts = outputs.oop_counts + first](std::int64_t i) {
+        return counts[i] > 0 ? sums[i] / counts[i] : unseen;
+      });
+    };
   });
-  return {join_chunks(std::move(train)), join_chunks(std::move(out_of_patch))};
+  const std::vector<double> total = errors.total();
+  return {total[0], total[1]};
 }
 
 void weigh_residuals(const double* labels, const double* sums, std::int64_t n_rows, std::int64_t n_learners,
@@ -171,12 +161,15 @@ void weigh_residuals(const double* labels, const double* sums, std::int64_t n_ro
       });
   const double mean = to_divisor(sum / weights.total_weight);
   const double floor = std::max(weights.exploration, std::numeric_limits<double>::min());
-  for_chunks(n_rows, threads, [&](std::size_t, std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      log_weights[i] = (1.0 - weights.exploration) * log_weights[i] / mean + floor;
-    kernels().log_of(log_weights + begin, end - begin);
-    if (weights.log_sample_weights)
-      for (std::int64_t i = begin; i < end; ++i) log_weights[i] += weights.log_sample_weights[i];
+  threads.for_ranges(n_rows, grain * batch_rows, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin; first < end; first += batch_rows) {
+      const std::int64_t last = std::min(end, first + batch_rows);
+      for (std::int64_t i = first; i < last; ++i)
+        log_weights[i] = (1.0 - weights.exploration) * log_weights[i] / mean + floor;
+      kernels().log_of(log_weights + first, last - first);
+      if (weights.log_sample_weights)
+        for (std::int64_t i = first; i < last; ++i) log_weights[i] += weights.log_sample_weights[i];
+    }
   });
 }
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mpboost import _native
 from tests.support.native.everywhere import assert_all_equal, call_everywhere
+from tests.support.native.naive_sums import join_naively
 
 INF, NAN = math.inf, math.nan
 
@@ -131,6 +132,14 @@ def test_sum_log_losses_sums_the_loss_of_each_row(kernels, n_rows, weighted, n_c
         labels = labels.astype(np.uint16)
     expected = losses.sum() if weights is None else (losses * weights).sum()
     assert _native.sum_log_losses(raw, labels, weights) == pytest.approx(expected, rel=1e-12)
+
+
+def test_sum_log_losses_joins_pieces_by_a_tree():
+    rng = np.random.default_rng(0)
+    raw, labels = rng.normal(size=(5000, 5)), rng.integers(0, 5, size=5000).astype(np.uint16)
+    pieces = [slice(first, first + 1024) for first in range(0, 5000, 1024)]
+    sums = [_native.sum_log_losses(raw[rows], labels[rows], None) for rows in pieces]
+    assert _native.sum_log_losses(raw, labels, None) == join_naively(sums)
 
 
 def test_sum_log_losses_has_the_same_bits_with_all_kernels():

@@ -6,6 +6,7 @@ import pytest
 from mpboost import _native
 from tests.support.native import naive_value_outputs as naive
 from tests.support.native.everywhere import assert_all_equal, call_everywhere
+from tests.support.native.naive_sums import join_naively
 
 each_weighting = pytest.mark.parametrize("weighting", naive.RESIDUAL_WEIGHTINGS)
 plain_or_weighted = pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -45,6 +46,20 @@ def test_add_values_matches_its_twin(threads, n_rows, weighted):
         for array, other in zip(state, expected, strict=True):
             np.testing.assert_array_equal(array, other)
         np.testing.assert_allclose(found, errors, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 1025, 40_000])
+def test_add_values_sums_errors_by_a_tree(threads, n_rows):
+    labels, values, weights = make_rows(n_rows, True)
+
+    def add(rows):
+        n = len(labels[rows])
+        state = np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int32)
+        patch = np.flatnonzero(np.arange(n_rows)[rows] % 3 == 0)
+        return np.array(_native.add_values(values[rows], patch, labels[rows], weights[rows], *state, 1, 0.25, threads))
+
+    pieces = [add(slice(first, first + 1024)) for first in range(0, n_rows, 1024)]
+    np.testing.assert_array_equal(add(slice(None)), join_naively(pieces or [np.zeros(2)]))
 
 
 @each_weighting

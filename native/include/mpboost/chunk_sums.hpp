@@ -25,6 +25,17 @@ namespace mpboost {
 
 inline constexpr std::int64_t chunk_rows = 16'384;  // parts of the rows begin at multiples of it
 
+// Eight sums side by side, which need not wait for each other: vectors of any length give the same bits.
+template <class T>
+double sum_numbers(const T* numbers, std::int64_t n) {
+  double sums[8]{};
+  std::int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int lane = 0; lane < 8; ++lane) sums[lane] += static_cast<double>(numbers[i + lane]);
+  for (; i < n; ++i) sums[0] += static_cast<double>(numbers[i]);
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
 // One or several sums over consecutive rows. Only the roots of complete subtrees are kept: about as many as the number
 // of pieces has binary digits.
 class RowSums {
