@@ -1,6 +1,6 @@
 """The interface of samplers of rows, and the result of a draw."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -9,6 +9,7 @@ from mpboost._arrays import Floats, Positions
 
 Question = TypeVar("Question", contravariant=True)
 Posed = TypeVar("Posed", covariant=True)
+Asked = TypeVar("Asked")
 
 
 class Draw(NamedTuple):
@@ -64,6 +65,31 @@ class RowSampler(Protocol[Question]):
 
     def sample(self, iterations: range, questions: Sequence[Question], threads: _native.Threads) -> list[Draw]:
         """Draw the rows of the minipatches of a round, given the question of the task in each iteration."""
+
+
+def sample_together(
+    iterations: range,
+    questions: Sequence[Asked],
+    get_basis: Callable[[Asked], object],
+    sample: Callable[[list[int], Asked], list[Draw]],
+) -> list[Draw]:
+    """Call ``sample`` once for all questions with the same basis, the object that rows are drawn by.
+
+    Examples
+    --------
+    >>> rows = [[1], [2]]
+    >>> questions = [rows[0], rows[1], rows[0]]
+    >>> sample_together(range(5, 8), questions, lambda basis: basis, lambda same, basis: [(t, *basis) for t in same])
+    [(5, 1), (6, 2), (7, 1)]
+    """
+    groups: dict[int, list[int]] = {}
+    for place, question in enumerate(questions):
+        groups.setdefault(id(get_basis(question)), []).append(place)
+    draws: dict[int, Draw] = {}
+    for places in groups.values():
+        same = [iterations[place] for place in places]
+        draws |= zip(places, sample(same, questions[places[0]]), strict=True)
+    return [draws[place] for place in range(len(questions))]
 
 
 def probabilities_from_logs(log_weights: Floats) -> Floats:

@@ -1,11 +1,12 @@
 """Draws rows by the size of their gradients, for gradient boosting."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from mpboost import _native
-from mpboost.sampling.draws import Draw
+from mpboost.sampling.draws import Draw, sample_together
 from mpboost.sampling.questions import Slopes
 
 
@@ -29,13 +30,10 @@ class GradientSampler:
 
     def sample(self, iterations: range, questions: Sequence[Slopes], threads: _native.Threads) -> list[Draw]:
         """Draw rows for the models whose turn it is in a round, with weights: those of a model in one pass."""
-        draws: dict[int, Draw] = {}
-        for question in {id(question.gradients): question for question in questions}.values():
-            same = [t for t, other in zip(iterations, questions, strict=True) if other.gradients is question.gradients]
-            draws |= zip(same, self._sample(same, question, threads), strict=True)
-        return [draws[t] for t in iterations]
+        sample = partial(self._sample, threads)
+        return sample_together(iterations, questions, lambda question: question.gradients, sample)
 
-    def _sample(self, iterations: list[int], question: Slopes, threads: _native.Threads) -> list[Draw]:
+    def _sample(self, threads: _native.Threads, iterations: list[int], question: Slopes) -> list[Draw]:
         drawn = _native.draw_by_gradient(
             question.gradients,
             question.hessians,

@@ -2,13 +2,14 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
-from mpboost.sampling.draws import Draw
+from mpboost.sampling.draws import Draw, sample_together
 from mpboost.sampling.questions import Labels
 
 #: The least weight in training, relative to the largest: adding it to the largest still changes that one.
@@ -45,13 +46,10 @@ class ObservationSampler:
         self, iterations: range, questions: Sequence[Labels[np.generic]], threads: _native.Threads
     ) -> list[Draw]:
         """Draw the rows of the minipatches of a round: those for the same question in one pass."""
-        draws: dict[int, Draw] = {}
-        for question in {id(question): question for question in questions}.values():
-            same = [t for t, other in zip(iterations, questions, strict=True) if other is question]
-            draws |= zip(same, self._sample(same, question, threads), strict=True)
-        return [draws[t] for t in iterations]
+        sample = partial(self._sample, threads)
+        return sample_together(iterations, questions, lambda question: question, sample)
 
-    def _sample(self, iterations: Sequence[int], question: Labels[np.generic], threads: _native.Threads) -> list[Draw]:
+    def _sample(self, threads: _native.Threads, iterations: list[int], question: Labels[np.generic]) -> list[Draw]:
         """Draw rows without replacement, of at least two classes if labels are classes; compute their weights.
 
         A row of weight w counts as w copies, and the draw ends when ``n_drawn`` copies are expected to be in. So rows
@@ -60,19 +58,9 @@ class ObservationSampler:
         """
         n_unseen = min(self.n_drawn, len(question.weights) - self.n_drawn) if self._draws_unseen else 0
         races = question.weights.race(self.n_drawn, n_unseen, self._seed, np.array(iterations), threads)
-        return [
-            self._complete(iteration, question, *race, threads)
-            for iteration, race in zip(iterations, races, strict=True)
-        ]
+        return [self._complete(iteration, question, *race) for iteration, race in zip(iterations, races, strict=True)]
 
-    def _complete(
-        self,
-        iteration: int,
-        question: Labels[np.generic],
-        rows: Positions,
-        unseen: Positions,
-        threads: _native.Threads,
-    ) -> Draw:
+    def _complete(self, iteration: int, question: Labels[np.generic], rows: Positions, unseen: Positions) -> Draw:
         """Make a draw of the first rows to arrive and the next ones."""
         log_deadline = 0.0
         if question.sample_weights is not None:

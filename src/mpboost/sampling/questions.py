@@ -41,7 +41,7 @@ class Slopes(NamedTuple):
     Attributes
     ----------
     gradients, hessians : float32 arrays of shape (n_samples,) or (n_samples, n_outputs)
-        Derivatives times the weights of rows. They are the task's own arrays, valid until the next update.
+        Derivatives times the weights of rows. They are the task's own arrays, which the next update changes.
     raw : float32 array of the same shape
         Raw predictions in the engine's units.
     n_learned : int

@@ -25,9 +25,10 @@ TaskState = dict[str, NDArray[Any]]
 class Task(Protocol[Question, Output]):
     """A learning task and its state: labels, sums of outputs, weights of rows, and scores.
 
-    In each round the loop calls ``pose``, draws rows by the questions, trains a learner on
-    each, and then calls ``update`` with the outputs of these learners, one after the other. Questions have arrays of
-    the task, which ``update`` changes: rows are drawn and trees are grown before, leaves are fitted in between.
+    In each round the loop calls ``pose``, draws rows by the questions, trains a learner on each, and then calls
+    ``update`` with the outputs of these learners, one after the other. Questions have arrays of the task, which
+    ``update`` changes: rows are drawn and trees are grown before the first update of a round; the leaves of a gradient
+    tree are fitted just before its own.
     """
 
     @property
