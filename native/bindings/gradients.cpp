@@ -274,9 +274,8 @@ void bind_draw(nb::module_& module) {
       nb::arg("smoothing"), nb::arg("exploration"), nb::arg("n_drawn"), nb::arg("seed"), nb::arg("iterations"),
       nb::arg("threads"), nb::arg("chunks").noconvert().none() = nb::none(), nb::arg("first_row") = 0,
       "For each iteration, draw rows by the sizes of their gradients, one for each of n_drawn equal parts of their "
-      "sum; "
-      "return them, ascending, with the weights that make sums over them unbiased. A part of the rows, from first_row "
-      "on, needs what measure_chunks returns for all rows; its rows are numbered from 0.");
+      "sum; return them, ascending, with the weights that make sums over them unbiased. A part of the rows, from "
+      "first_row on, needs what measure_chunks returns for all rows; its rows are numbered from 0.");
 }
 
 }  // namespace

@@ -159,9 +159,10 @@ void bind_class_votes(nb::module_& module) {
       nb::arg("oop_votes").noconvert(), nb::arg("rivals").noconvert(), nb::arg("oop_rivals").noconvert(),
       nb::arg("ranks"), nb::arg("sample_weights").none(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "Count a learner's votes, given as an array or as a tree to apply, in `votes` and, for rows that are not in its "
-      "patch, in `oop_votes`; keep the rivals, "
-      "the most votes of a class other than the row's own. Return how many rows (or what weight of them) either gets "
-      "right: a tie in `votes` goes to the class of higher rank, one in `oop_votes` is wrong.");
+      "patch, in `oop_votes`; keep the rivals, the most votes of a class other than the row's own. Return how many "
+      "rows "
+      "(or what weight of them) either gets right: a tie in `votes` goes to the class of higher rank, one in "
+      "`oop_votes` is wrong.");
 
   module.def(
       "add_colour_votes",

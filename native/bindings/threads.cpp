@@ -25,7 +25,7 @@ std::string describe_compiler() {
 #endif
 }
 
-// What a function of Python does outside of the interpreter, for one, runs side by side: growing a tree, say.
+// Only what the function does outside of the interpreter, such as growing a tree, runs side by side.
 nb::list map_side_by_side(Threads& threads, const nb::callable& function, const nb::sequence& items) {
   std::vector<nb::object> given, results;
   for (nb::handle item : items) given.push_back(nb::borrow(item));

@@ -203,10 +203,8 @@ void bind_importances(nb::module_& module) {
       nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(),
       nb::arg("unseen_rows"), nb::arg("weights") = nb::none(),
       "How far the splits of a tree move what it says about rows that it never saw towards their labels: by feature, "
-      "and "
-      "by the size of nodes. Row k of the latter is about nodes of 2^k to 2^(k + 1) - 1 rows: what their splits "
-      "promise, "
-      "what they keep, and the sum of squares of what each of them keeps.");
+      "and by the size of nodes. Row k of the latter is about nodes of 2^k to 2^(k + 1) - 1 rows: what their splits "
+      "promise, what they keep, and the sum of squares of what each of them keeps.");
 }
 
 void bind_grower(nb::module_& module) {
