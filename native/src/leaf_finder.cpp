@@ -6,7 +6,7 @@ namespace mpboost {
 namespace {
 
 // The other ways take some time for each split before they find the first leaf.
-constexpr std::int64_t min_rows_per_split = 8;
+constexpr std::int64_t max_splits_per_row = 8;
 
 // Walk rows down a tree, eight side by side: a step waits for three loads one after the other. No branch depends on
 // where rows go, except that the walk ends with the longest.
@@ -45,7 +45,7 @@ void LeafFinder::bind(TreeView tree, const BinnedColumns& columns, std::int64_t 
   tree_ = tree;
   columns_ = &columns;
   const auto n_splits = static_cast<std::int64_t>(tree.splits.size());
-  way_ = n_rows * min_rows_per_split < n_splits ? Way::walk : SelectedTree::can_bind(tree) ? Way::select : Way::part;
+  way_ = n_rows * max_splits_per_row < n_splits ? Way::walk : SelectedTree::can_bind(tree) ? Way::select : Way::part;
   if (way_ == Way::select) selected_.bind(tree, columns);
   if (way_ == Way::part && !parted_.bind(tree, columns, n_rows)) way_ = Way::walk;
 }
