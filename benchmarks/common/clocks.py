@@ -9,8 +9,12 @@ from typing import Any, TypeVar
 
 from mpboost import Callback, _native
 from mpboost.boosting.run import BoostingRun
+from mpboost.learners.side_by_side import Pool
 
 Result = TypeVar("Result")
+
+#: Steps of an iteration that benchmarks ask for.
+GROWING, UPDATING = "grow", "apply, update outputs, scores"
 
 
 class LoopClock(Callback):
@@ -42,11 +46,11 @@ class StepClock(LoopClock):
         """Wrap, then start."""
         self._spent.clear()
         learner: Any = run.parts.learner
-        learner._grower = SimpleNamespace(grow=self._timed("grow", learner._grower.grow))
+        learner._growers = Pool(lambda make=learner._growers._make: self._time_grower(make()))
         self._wrap(learner, "train", "train")
         self._wrap(run.parts.observation_sampler, "sample", "draw rows")
         self._wrap(run.parts.feature_sampler, "sample", "draw features")
-        self._wrap(run.parts.task, "update", "update outputs, p, scores")
+        self._wrap(run.parts.task, "update", UPDATING)
         self._wrap(run.parts.feature_sampler, "update", "update q")
         super().on_fit_begin(run)
 
@@ -54,10 +58,13 @@ class StepClock(LoopClock):
     def steps(self) -> dict[str, float]:
         """Seconds for each step, in the order of the loop, and for the rest of it."""
         spent = dict(self._spent)
-        spent["apply"] = spent.pop("train") - spent["grow"]
-        order = ("draw rows", "draw features", "grow", "apply", "update outputs, p, scores", "update q")
+        spent["credit features"] = spent.pop("train") - spent[GROWING]
+        order = ("draw rows", "draw features", GROWING, "credit features", UPDATING, "update q")
         steps = {name: spent[name] for name in order}
         return {**steps, "rest": self.seconds - sum(steps.values())}
+
+    def _time_grower(self, grower: Any) -> SimpleNamespace:
+        return SimpleNamespace(grow=self._timed(GROWING, grower.grow))
 
     def _wrap(self, part: Any, method: str, step: str) -> None:
         setattr(part, method, self._timed(step, getattr(part, method)))

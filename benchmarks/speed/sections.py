@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.common.clocks import LoopClock, StepClock, kernels
+from benchmarks.common.clocks import GROWING, UPDATING, LoopClock, StepClock, kernels
 from benchmarks.common.folders import PROJECT
 from benchmarks.common.measure import median_ratio, take_turns, time_call
 from benchmarks.common.output import print_heading, print_line, verdict
@@ -193,11 +193,11 @@ def compare_kernels(split_set: SplitSet, effort: Effort, folder: Path) -> None:
     for name, runs in clocks.items():
         per_iteration = [
             1e3 * statistics.median(spent) / effort.n_iterations
-            for spent in (loops[name], [run.steps["grow"] for run in runs], [run.steps["apply"] for run in runs])
+            for spent in (loops[name], *([run.steps[step] for run in runs] for step in (GROWING, UPDATING)))
         ]
         ratio = median_ratio(loops["portable"], loops[name])
         rows.append([name, *(f"{spent:.3f}" for spent in per_iteration), f"{ratio:.2f}x"])
-    show_table(folder / "kernels.csv", ["kernels", "loop", "of it grow", "of it apply", "to portable"], rows)
+    show_table(folder / "kernels.csv", ["kernels", "loop", "of it grow", "of it apply, update", "to portable"], rows)
     print_line(f"in use: {_native.current_kernels()}")
 
 

@@ -118,7 +118,7 @@ def test_oop_score_is_literal_with_the_stopping_of_the_paper_and_with_uniform_p(
 @pytest.mark.slow
 def test_oop_score_is_nearer_to_the_score_of_new_rows_than_the_literal_one():
     gaps = []
-    for seed in range(5):
+    for seed in range(10):
         features, y = make_classification(6000, 10, n_informative=5, flip_y=0.2, random_state=seed)
         model = MPBoostClassifier(random_state=seed).fit(features[:2000], y[:2000])
         gaps.append(np.abs(np.array([model.oop_score_, read_literal(model)]) - model.score(features[2000:], y[2000:])))

@@ -32,7 +32,7 @@ def fit_seeds(data, parameters, seeds=SEEDS):
 def stopped(mnist_3_vs_8):
     """The paper's algorithm up to its own stop."""
     X, y, *_ = mnist_3_vs_8
-    return fit_seeds((X, y), MNIST)
+    return fit_seeds((X, y), MNIST, range(12))  # its stop is hasty, so that models differ
 
 
 @pytest.fixture(scope="module")
@@ -314,6 +314,7 @@ def test_observation_probabilities_are_high_where_the_model_errs():
     assert p[wrong].mean() > 2 * p[~wrong].mean()
 
 
+@pytest.mark.filterwarnings("ignore:This model is no better")  # by votes of learners that are full of wrong labels
 def test_small_learning_rate_withstands_noisy_labels():
     X, y = make_classification(4000, 10, n_informative=5, class_sep=1.5, flip_y=0, random_state=0)
     noisy = np.where(np.random.default_rng(0).random(2000) < 0.2, 1 - y[:2000], y[:2000])

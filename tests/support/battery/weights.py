@@ -52,7 +52,7 @@ def learn_for_many_seeds(subject):
         "plain": learn(each, None, 0),
         "all-twos": learn(each, np.full(300, 2.0), 100),
         "all-twice": learn(np.repeat(each, 2), None, 200),
-        "weighted": learn(each, k, 300),
+        "weighted": learn(each, k, 600),
         "repeated": learn(np.repeat(each, k), None, 400),
         "repeated-again": learn(np.repeat(each, k), None, 500),
     }
