@@ -150,8 +150,10 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
     >>> X, y = load_iris(return_X_y=True)
     >>> y[[7, 20]] = 2
     >>> issues = find_label_issues(MPBoostClassifier(random_state=0).fit(X, y))
-    >>> sorted(issues.row[:2].tolist()), issues.given[:2], issues.suggested[:2]
-    ([7, 20], array([2, 2]), array([0, 0]))
+    >>> {7, 20} <= set(issues.row)
+    True
+    >>> issues.row[0], issues.given[0], issues.suggested[0]
+    (np.int64(7), np.int64(2), np.int64(0))
     """
     check_model(model)
     judgement = require_judgement(model)

@@ -80,7 +80,7 @@ def report(
     >>> report
     Report('Tumours', accuracy 0.96)
     >>> [feature["name"] for feature in report.dict()["features"]["ranking"][:2]]
-    ['worst area', 'worst concave points']
+    ['worst perimeter', 'worst area']
     >>> report.dict()["about"]["is_training"]
     True
     """
