@@ -152,8 +152,8 @@ def find_label_issues(model: Any, *, n: int | None = None, threshold: float | No
     >>> issues = find_label_issues(MPBoostClassifier(random_state=0).fit(X, y))
     >>> {7, 20} <= set(issues.row)
     True
-    >>> issues.row[0], issues.given[0], issues.suggested[0]
-    (np.int64(7), np.int64(2), np.int64(0))
+    >>> issues.row[:1], issues.given[:1], issues.suggested[:1]
+    (array([7]), array([2]), array([0]))
     """
     check_model(model)
     judgement = require_judgement(model)
