@@ -49,6 +49,8 @@ class NodeSizes:
 
         Gains of its first iteration, or of later ones, are forgotten: the round was interrupted, and is now repeated.
         """
+        if self._given is not None:
+            return
         for earlier in sorted(self._pending):
             if earlier < iteration:
                 self._gains = MEMORY * self._gains + self._pending[earlier]
@@ -67,4 +69,5 @@ class NodeSizes:
 
     def add(self, iteration: int, gains: Floats) -> None:
         """Take the gains of a tree's splits, by the size of nodes: rows of (promised, kept, squares)."""
-        self._pending[iteration] = gains
+        if self._given is None:
+            self._pending[iteration] = gains
