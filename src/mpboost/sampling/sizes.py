@@ -57,7 +57,7 @@ GRADIENT_SIZES = PatchSizes(
     AutoRows(roots=40.0, most_tenths=10), AutoFeatures(1 / 3, least=20, least_share=0.5, most=50)
 )
 
-#: Minipatches in a round: 4 to 16 are as good as 1, and 8 keep as many threads busy. docs/defaults.md.
+#: Minipatches in a round: 8 are as good as 1, and keep as many threads busy; docs/defaults.md has the evidence.
 AUTO_ROUND_SIZE = 8
 
 
