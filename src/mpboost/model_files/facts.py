@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost._arrays import Floats
-from mpboost.model_files.attribute_kinds import Parts, refuse
-from mpboost.model_files.container import Arrays, ModelFileError, read_container
+from mpboost.containers.attribute_kinds import Parts, refuse
+from mpboost.containers.container import Arrays, ContainerError
+from mpboost.model_files.container import ModelFileError, read_container
 from mpboost.model_files.fields import (
     CLASS_TARGETS,
     CLASSES,
@@ -102,7 +103,7 @@ def read_facts(path: str | os.PathLike[str]) -> ModelFacts:
     """
     try:
         return _read(*read_container(path))
-    except ModelFileError as error:
+    except ContainerError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 

@@ -6,20 +6,19 @@ from typing import Any
 import numpy as np
 
 from mpboost.boosting.history import History
-from mpboost.model_files.attribute_kinds import (
+from mpboost.containers.attribute_kinds import (
     ONE,
     SCORE,
     SHARE,
     Array,
     Field,
     Labels,
-    Lists,
     ObjectState,
     Rule,
     Scalar,
-    Strings,
     refuse,
 )
+from mpboost.containers.features import TABLE_FEATURES
 from mpboost.model_files.container import ModelFileError
 from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
 
@@ -43,11 +42,7 @@ SCORES = (
 
 #: Attributes of the table, in an order in which sizes are defined before they are used.
 FEATURES = (
-    Field("n_features_in_", Scalar(int, size="n_features")),
-    Field("feature_names_in_", Strings("n_features"), optional=True),
-    Field("is_categorical_", Array("bool", "n_features"), optional=True),
-    Field("categories_", Lists("n_features"), optional=True),
-    Field("has_other_category_", Array("bool", "n_features"), optional=True),
+    *TABLE_FEATURES,
     Field("target_name_", Scalar(str), optional=True),  # set by the command line
     Field("table_habits_", Scalar(str), optional=True),  # set by the command line
 )

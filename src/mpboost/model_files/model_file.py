@@ -14,14 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost.boosting.ensembles import TreeEnsemble
-from mpboost.data.checks import MAX_VALUE
-from mpboost.estimators.base import MinipatchBooster
-from mpboost.estimators.classifier import MPBoostClassifier
-from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
-from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
-from mpboost.estimators.parameters import MAX_LEARNING_RATE
-from mpboost.estimators.regressor import MPBoostRegressor
-from mpboost.model_files.attribute_kinds import (
+from mpboost.containers.attribute_kinds import (
     FINITE,
     FINITE_OR_NAN,
     ONE,
@@ -36,7 +29,16 @@ from mpboost.model_files.attribute_kinds import (
     Scalar,
     refuse,
 )
-from mpboost.model_files.container import Arrays, ModelFileError, read_container, write_container
+from mpboost.containers.container import Arrays, ContainerError
+from mpboost.containers.features import check_categories
+from mpboost.data.checks import MAX_VALUE
+from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.classifier import MPBoostClassifier
+from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
+from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
+from mpboost.estimators.parameters import MAX_LEARNING_RATE
+from mpboost.estimators.regressor import MPBoostRegressor
+from mpboost.model_files.container import ModelFileError, read_container, write_container
 from mpboost.model_files.fields import (
     CLASS_TARGETS,
     CLASSES,
@@ -170,7 +172,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     header, arrays = _pack(model)
     try:
         _unpack(header, arrays)
-    except ModelFileError as error:
+    except ContainerError as error:
         raise ValueError(f"The model cannot be saved: {error} Was it changed after the fit?") from error
     write_container(path, header, arrays)
 
@@ -201,7 +203,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """
     try:
         return _unpack(*read_container(path))
-    except ModelFileError as error:
+    except ContainerError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
@@ -234,7 +236,7 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
             setattr(model, field.attribute, field.kind.read(parts, field.name))
     for left in (*parts.values, *parts.arrays):
         refuse(left, "is unknown")
-    _check_categories(model)
+    check_categories(vars(model), _get_trees(model).mapper.offsets)
     complete_scores(model)
     if hasattr(model, "classes_"):
         _check_votes(model)
@@ -277,30 +279,13 @@ def _check_oop_counts(model: MinipatchBooster) -> None:
             refuse("oop_counts", "does not match oop_decision_function")
 
 
-def _check_categories(model: MinipatchBooster) -> None:
-    """Check that the attributes about categories match each other and the bins."""
-    is_there = {hasattr(model, name) for name in ("is_categorical_", "categories_", "has_other_category_")}
-    if is_there == {False}:
-        return
-    n_edges = np.diff(_get_trees(model).mapper.offsets)
-    fits = is_there == {True} and all(
-        is_categorical == (values is not None)
-        and (max(1, len(values) + has_other) == n + 1 if values is not None else not has_other)
-        for values, is_categorical, has_other, n in zip(
-            model.categories_, model.is_categorical_, model.has_other_category_, n_edges, strict=True
-        )
-    )
-    if not fits:
-        refuse("categories", "do not match is_categorical, has_other_category or the bins")
-
-
 def _unpack_parameters(cls: type[BaseEstimator], parts: Parts) -> dict[str, Any]:
     """Read the parameters; one that is newer than the file gets its default."""
     names = [name for name in cls._get_param_names() if f"parameters.{name}" in parts.values]
     try:
         parameters = {name: parts.take_value(f"parameters.{name}") for name in names}
         cls(**parameters)._validate_params()
-    except ModelFileError:
+    except ContainerError:
         raise
     except ValueError as error:
         raise ModelFileError(f"it does not contain a valid model: {error}") from error
