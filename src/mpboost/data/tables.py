@@ -93,7 +93,9 @@ class DenseTable:
         else:
             step = max(threads.size, SORTED_PER_CALL // min(self.n_rows, SAMPLE_ROWS))
         starts = range(0, self.n_columns, step)
-        return _join(_native.BinMapper.fit(self.array[:, start : start + step], max_bins, threads) for start in starts)
+        return join_mappers(
+            _native.BinMapper.fit(self.array[:, start : start + step], max_bins, threads) for start in starts
+        )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
         """Convert values to bins."""
@@ -153,10 +155,10 @@ class ColumnTable:
 
     def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column; for categories they are half-way between codes."""
-        return _join(
+        return join_mappers(
             _native.BinMapper.fit(column[:, None], max_bins, threads)
             if n_codes is None
-            else _native.BinMapper(*_split_codes(n_codes))
+            else _native.BinMapper(*split_codes(n_codes))
             for column, n_codes in zip(self.columns, self.n_codes, strict=True)
         )
 
@@ -215,7 +217,7 @@ class SparseTable:
 
     def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column."""
-        return _join(
+        return join_mappers(
             _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, threads) for _, piece in self._pieces()
         )
 
@@ -309,7 +311,7 @@ def _encode(
         mapper.encode(array[row : row + step], columns, row, first_column, threads)
 
 
-def _join(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
+def join_mappers(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
     """Join mappers of some columns each into one."""
     whole = _native.BinMapper(np.empty(0), np.zeros(1, dtype=np.int64))
     for part in mappers:
@@ -317,6 +319,6 @@ def _join(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
     return whole
 
 
-def _split_codes(n_codes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def split_codes(n_codes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     edges = np.arange(0.5, n_codes - 1)
     return edges, np.array([0, len(edges)], dtype=np.int64)
