@@ -28,9 +28,6 @@ BYTES_PER_CALL = 1 << 26
 SPARSE_PIECES = 16
 SPARSE_CELLS = 1 << 14
 
-#: The most rows that bins are computed from; see native/src/binning_edges.cpp.
-SAMPLE_ROWS = 200_000
-
 
 class Table(Protocol):
     """A table that the engine can read."""
@@ -88,12 +85,15 @@ class DenseTable:
 
     def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column."""
+        rows = _sample_rows(self.n_rows)
         if self.array.dtype == np.uint8:  # at least a whole cache line of each row
             step = max(64, BYTES_PER_CALL // self.n_rows)
         else:
-            step = max(threads.size, SORTED_PER_CALL // min(self.n_rows, SAMPLE_ROWS))
+            step = max(threads.size, SORTED_PER_CALL // len(rows))
         starts = range(0, self.n_columns, step)
-        return _join(_native.BinMapper.fit(self.array[:, start : start + step], max_bins, threads) for start in starts)
+        return _join(
+            _native.BinMapper.fit(self.array[:, start : start + step], max_bins, threads, rows) for start in starts
+        )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
         """Convert values to bins."""
@@ -153,8 +153,9 @@ class ColumnTable:
 
     def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column; for categories they are half-way between codes."""
+        rows = _sample_rows(self.n_rows)
         return _join(
-            _native.BinMapper.fit(column[:, None], max_bins, threads)
+            _native.BinMapper.fit(column[:, None], max_bins, threads, rows)
             if n_codes is None
             else _native.BinMapper(*_split_codes(n_codes))
             for column, n_codes in zip(self.columns, self.n_codes, strict=True)
@@ -215,8 +216,9 @@ class SparseTable:
 
     def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column."""
+        rows = _sample_rows(self.n_rows)
         return _join(
-            _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, threads) for _, piece in self._pieces()
+            _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, threads, rows) for _, piece in self._pieces()
         )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.SparseColumns:
@@ -290,6 +292,11 @@ def as_native(array: NDArray[Any]) -> NDArray[Any]:
         raise TypeError(f"X contains {array.dtype}, which the model cannot read; convert it to numbers first.")
     with np.errstate(over="ignore"):  # long doubles may not fit in float64
         return array.astype(np.float32 if size < 4 else np.float64)
+
+
+def _sample_rows(n_rows: int) -> NDArray[np.int64]:
+    """List the rows that bins are computed from: a matter of the number of rows alone, the same for any seed."""
+    return _native.sample_rows(0, n_rows, n_rows)
 
 
 def _slice_rows(n_rows: int, step: int) -> Iterator[slice]:
