@@ -97,6 +97,19 @@ void bind_columns(nb::module_& module) {
                   nb::arg("has_missing"), nb::arg("is_checked") = true, nb::keep_alive<0, 1>(),
                   "Columns over an array that is not copied and must not change: of shape (n_columns, n_rows up to the "
                   "next multiple of 128). Without the check, wrong codes give wrong results, but do no other harm.")
+      .def("slice", &BinnedColumns::slice, nb::arg("first_row"), nb::arg("n_rows"), nb::keep_alive<0, 1>(),
+           "Columns over some rows of these, from a multiple of 128 on: no copy. Their bins are those of all rows.")
+      .def(
+          "put",
+          [](BinnedColumns& columns, std::int64_t column, std::int64_t first_row,
+             const Vector<const std::uint8_t>& codes, int n_bins) {
+            const auto given = as_span(codes);
+            nb::gil_scoped_release release;
+            columns.put(column, first_row, given, n_bins);
+          },
+          nb::arg("column"), nb::arg("first_row"), nb::arg("codes").noconvert(), nb::arg("n_bins"),
+          "Store codes, say of categories, in a column from a row on. Codes from n_bins on, but for 255, go to the last "
+          "bin.")
       .def_prop_ro("n_rows", &BinnedColumns::n_rows)
       .def_prop_ro("n_columns", &BinnedColumns::n_columns)
       .def_prop_ro(

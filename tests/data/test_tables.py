@@ -206,10 +206,11 @@ def test_sparse_table_reads_indices_of_either_size(threads, index):
 
 
 class Recorder:
-    """Stands for a mapper and notes the pieces that it is given."""
+    """Stands for a mapper of two columns and notes the pieces that it is given."""
 
     def __init__(self):
         self.pieces = []
+        self.offsets = np.zeros(3, dtype=np.int64)
 
     def encode(self, piece, columns, first_row, first_column, threads):
         self.pieces.append((piece.shape, first_row, first_column))

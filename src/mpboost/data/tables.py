@@ -164,8 +164,12 @@ class ColumnTable:
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
         """Convert values to bins."""
         columns = _native.BinnedColumns(self.n_rows, self.n_columns)
-        for feature in range(self.n_columns):
-            _encode(self._numbers(feature, slice(None))[:, None], mapper, columns, feature, threads)
+        n_bins = (np.diff(mapper.offsets) + 1).tolist()
+        for feature, (column, n_codes) in enumerate(zip(self.columns, self.n_codes, strict=True)):
+            if n_codes is None:
+                _encode(column[:, None], mapper, columns, feature, threads)
+            else:
+                columns.put(feature, 0, np.ascontiguousarray(column), n_bins[feature])
         return columns
 
     def take_rows(self, rows: Rows) -> Self:
