@@ -141,6 +141,54 @@ def test_encode_needs_columns(threads):
         mapper.encode(np.ones((4, 1)), None, 0, 0, threads)
 
 
+@pytest.mark.parametrize("n_bins", [1, 2, 100, 254, 255])
+@pytest.mark.parametrize("first_row", [0, 1, 44])
+def test_put_stores_codes_up_to_the_last_bin(n_bins, first_row):
+    codes = np.random.default_rng(0).permutation(np.arange(256, dtype=np.uint8))
+    columns = _native.BinnedColumns(300, 3)
+    columns.put(1, first_row, codes, n_bins)
+    expected = np.zeros((3, 300), dtype=np.uint8)
+    expected[1, first_row : first_row + 256] = np.where(codes == 255, 255, np.minimum(codes, n_bins - 1))
+    np.testing.assert_array_equal(columns.codes, expected)
+    assert describe(columns) == [(1, False), (n_bins, True), (1, False)]
+
+
+def test_put_of_whole_columns_forgets_what_was_there():
+    columns = _native.BinnedColumns(4, 1)
+    known = []
+    for first_row, codes in [(1, [0, 1]), (0, [255]), (2, [3, 4]), (0, [0, 1, 2, 3]), (0, [1, 255, 0, 0])]:
+        columns.put(0, first_row, np.array(codes, dtype=np.uint8), 5)
+        known.append(columns.has_missing(0))
+    assert known == [False, True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("column", "first_row", "n", "n_bins", "message"),
+    [
+        (-1, 0, 1, 5, "beyond"),
+        (2, 0, 1, 5, "beyond"),
+        (2**62, 0, 1, 5, "beyond"),
+        (0, -1, 1, 5, "beyond"),
+        (0, 4, 1, 5, "beyond"),
+        (0, 0, 5, 5, "beyond"),
+        (0, 2**63 - 1, 4, 5, "beyond"),
+        (0, 0, 1, 0, "bins"),
+        (0, 0, 1, 256, "bins"),
+    ],
+)
+def test_put_rejects_wrong_arguments(column, first_row, n, n_bins, message):
+    columns = _native.BinnedColumns(4, 2)
+    with pytest.raises(ValueError, match=message):
+        columns.put(column, first_row, np.ones(n, dtype=np.uint8), n_bins)
+    assert not columns.codes.any()
+
+
+@pytest.mark.parametrize("codes", [np.ones(4, dtype=np.int64), np.ones(8, dtype=np.uint8)[::2], np.ones((4, 1), "u1")])
+def test_put_takes_bytes_alone(codes):
+    with pytest.raises(TypeError):
+        _native.BinnedColumns(4, 1).put(0, 0, codes, 5)
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 1), (127, 3), (129, 300)])
 def test_columns_start_with_zeros_of_one_bin(shape):
     columns = _native.BinnedColumns(*shape)

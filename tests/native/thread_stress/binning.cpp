@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mpboost/binning.hpp"
+#include "mpboost/row_sample.hpp"
 #include "mpboost/sparse.hpp"
 #include "stress.hpp"
 
@@ -19,10 +20,11 @@ void fit_edges(const Data& data, Threads& threads, Digest& digest) {
   digest.add(BinMapper::fit(view, 255, threads));
 }
 
-// More rows than edges are computed from: a sample is drawn.
+// Edges that are computed from a sample of the rows.
 void fit_edges_of_a_sample(const Data& data, Threads& threads, Digest& digest) {
   const TableView view{data.values.data(), Dtype::float32, n_rows * 2, 2, 8, 4};
-  digest.add(BinMapper::fit(view, 63, threads));
+  const std::vector<std::int64_t> rows = sample_rows(0, view.n_rows, view.n_rows);
+  digest.add(BinMapper::fit(view, 63, threads, rows));
 }
 
 void code_table(const Data& data, Threads& threads, Digest& digest) {
