@@ -205,7 +205,7 @@ class FrameSource:
     def to_table(self) -> Table:
         """Convert all columns to a table of numbers."""
         columns = [self.read_numbers(feature) for feature in range(len(self.columns))]
-        block = _view_as_block(columns)
+        block = view_as_block(columns)
         return ColumnTable(columns, [None] * len(columns)) if block is None else DenseTable(block)
 
     def read_numbers(self, feature: int) -> NDArray[Any]:
@@ -323,7 +323,7 @@ def _read_at_once(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
     return native.to_numpy() if is_plain and not others else None
 
 
-def _view_as_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
+def view_as_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
     """Return the one array that all columns are views of, as in many frames of pandas; None if there is none."""
     first = columns[0]
     if first.base is None or any(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mpboost import _native
 from mpboost._arrays import Floats
 from mpboost._compat import CallbackSupportMixin, fit_context
+from mpboost._threads import make_threads
 from mpboost.boosting.callbacks import Callback, TimeLimit, check_callbacks
 from mpboost.boosting.ensembles import Ensemble
 from mpboost.boosting.history import History
@@ -23,13 +24,13 @@ from mpboost.boosting.loop import boost
 from mpboost.boosting.progress import ProgressBar
 from mpboost.boosting.run import BoostingRun
 from mpboost.boosting.scikit_learn_callbacks import ForwardToScikitLearn
-from mpboost.data.checks import TrainingData, check_table, check_training_data, check_validation_data
+from mpboost.data.checks import TrainingData
 from mpboost.data.problem import Problem
 from mpboost.estimators.continuing import check_continues
 from mpboost.estimators.estimates import warn_if_useless
+from mpboost.estimators.inputs import check_table, check_training_data, check_validation_data
 from mpboost.estimators.publishing import Attributes
 from mpboost.estimators.settings import list_learning_params
-from mpboost.estimators.threads import make_threads
 from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
 from mpboost.outputs.metrics import check_scoring
@@ -71,7 +72,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         X_val: Any = None,
@@ -82,13 +83,14 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Training data: numbers, including infinities, and categories. NaN, None and null are missing values.
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
+            Training data: numbers, including infinities, and categories. NaN, None and null are missing values. A
+            dataset on disk has its own targets and weights; those that are given here replace them.
         y : array-like of shape (n_samples,)
             Targets: labels of two or more classes for a classifier, numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: for drawing, training and scores. Rows of weight 0 are ignored.
-        X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
+        X_val : array-like, data frame, sparse matrix or BinnedDataset, default=None
             Validation data. If given, the fit stops by their score instead of the out-of-patch score.
         y_val : array-like of shape (n_val_samples,), default=None
             Targets of the validation data.
@@ -110,7 +112,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         problem = self._pose(data)
         validation = X_val, y_val, sample_weight_val
         if any(part is not None for part in validation):
-            problem = problem.with_validation(*check_validation_data(self, data.known, *validation))
+            problem = problem.with_validation(*check_validation_data(self, data, *validation))
         # Assemble the parts, or continue with those of the last fit.
         threads = make_threads(self.n_jobs)
         run = self._open_run(problem, threads)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from mpboost._arrays import Floats
 from mpboost._compat import Interval, validate_params
-from mpboost.data.checks import check_table
+from mpboost._threads import make_threads
 from mpboost.data.tables import Table
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.inputs import check_table
 from mpboost.estimators.predictions import ClassPredictions, ValuePredictions
-from mpboost.estimators.threads import make_threads
 from mpboost.inspection.checks import check_model
 from mpboost.inspection.substitutions import Substitution, make_substitution
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mpboost.data.checks import check_targets
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.inputs import complete_targets
 from mpboost.estimators.predictions import ClassPredictions
 from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
 from mpboost.outputs.predictions import NumberPredictions, Predictions, VotePredictions
@@ -119,7 +120,7 @@ def judge_table(model: MinipatchBooster, X: Any, y: Any, sample_weight: Any = No
 
     Rows of weight 0 are left out; of the training table, also those that had weight 0 in the fit.
     """
-    y, weights = check_targets(model, y, sample_weight)
+    y, weights = check_targets(model, *complete_targets(X, y, sample_weight))
     given = _look_up_codes(model, y)
     # One pass over the trees: classes, decisions and probabilities all come from what it adds up to.
     outputs: NDArray[Any]
