@@ -108,7 +108,8 @@ void bind_columns(nb::module_& module) {
             columns.put(column, first_row, given, n_bins);
           },
           nb::arg("column"), nb::arg("first_row"), nb::arg("codes").noconvert(), nb::arg("n_bins"),
-          "Store codes, say of categories, in a column from a row on. Codes from n_bins on, but for 255, go to the last "
+          "Store codes, say of categories, in a column from a row on. Codes from n_bins on, but for 255, go to the "
+          "last "
           "bin.")
       .def_prop_ro("n_rows", &BinnedColumns::n_rows)
       .def_prop_ro("n_columns", &BinnedColumns::n_columns)

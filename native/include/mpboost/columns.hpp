@@ -24,8 +24,8 @@ inline constexpr int max_value_bins = 255;         // codes 0..254 are values
 //  column 1  128 codes       128 codes  ...
 //
 // The codes are the object's own, or a view of memory that someone else owns, say of a mapped file, or of some rows of
-// other columns, where the next column may be farther away than n_rows() tells (stride). What a view holds may break the
-// promises about bins and missing values: whoever reads codes must stay in bounds for any byte.
+// other columns, where the next column may be farther away than n_rows() tells (stride). What a view holds may break
+// the promises about bins and missing values: whoever reads codes must stay in bounds for any byte.
 class BinnedColumns {
  public:
   // Begins with all codes 0, in a single bin.
