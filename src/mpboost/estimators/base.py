@@ -26,9 +26,10 @@ from mpboost.boosting.run import BoostingRun
 from mpboost.boosting.scikit_learn_callbacks import ForwardToScikitLearn
 from mpboost.data.checks import TrainingData
 from mpboost.data.problem import Problem
+from mpboost.datasets.dataset import BinnedDataset
 from mpboost.estimators.continuing import check_continues
 from mpboost.estimators.estimates import warn_if_useless
-from mpboost.estimators.inputs import check_table, check_training_data, check_validation_data
+from mpboost.estimators.inputs import FileWatch, check_table, check_training_data, check_validation_data
 from mpboost.estimators.publishing import Attributes
 from mpboost.estimators.settings import list_learning_params
 from mpboost.learners.given_estimators import is_estimator
@@ -116,6 +117,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         # Assemble the parts, or continue with those of the last fit.
         threads = make_threads(self.n_jobs)
         run = self._open_run(problem, threads)
+        callbacks += [FileWatch(table) for table in (X, X_val) if isinstance(table, BinnedDataset)]
         describe = partial(self._describe, problem=problem, known=data.known)
         if hasattr(self, "_skl_callbacks"):  # callbacks of scikit-learn, from set_callbacks
             metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -167,7 +169,10 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     def _total(self, X: Any) -> NDArray[Any]:
         """Add up the outputs of all learners."""
         check_is_fitted(self)
-        return self._ensemble.total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
+        total = self._ensemble.total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
+        if isinstance(X, BinnedDataset):
+            X.check_intact()
+        return total
 
     def _total_in_batches(self, X: Any, n_rows: int) -> Iterator[NDArray[Any]]:
         """Add up the outputs of all learners, for ``n_rows`` rows at a time; X is checked as a whole."""

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from mpboost.boosting.callbacks import Callback
+from mpboost.boosting.run import BoostingRun
 from mpboost.data import checks
 from mpboost.data.checks import TrainingData
 from mpboost.data.tables import Table
@@ -34,6 +36,20 @@ def check_validation_data(
     if isinstance(X, BinnedDataset):
         return check_validation_dataset(estimator, data, X, y, sample_weight)
     return checks.check_validation_data(estimator, data.known, X, y, sample_weight)
+
+
+class FileWatch(Callback):
+    """Ends a fit by an error if the file of a dataset was cut, or could not be read, while it was trained on."""
+
+    limits_trials = True
+
+    def __init__(self, dataset: BinnedDataset):
+        self._dataset = dataset
+
+    def on_iteration_end(self, run: BoostingRun) -> bool | None:
+        """Raise an OSError if the file is not as it was."""
+        self._dataset.check_intact()
+        return None
 
 
 def complete_targets(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
