@@ -31,6 +31,8 @@ namespace {
 
 #include "race.inl"
 
+#include "code_search.inl"
+
 template <class Function>
 [[gnu::always_inline]] inline void replace_each(double* values, std::int64_t n, Function function) {
   for (std::int64_t i = 0; i < n; ++i) values[i] = function(values[i]);
@@ -96,6 +98,8 @@ const Kernels table{
     .log_exponential = log_exponential,
     .find_limits = find_limits,
     .screen_items = screen_items,
+    .find_codes_of_floats = find_codes<float>,
+    .find_codes_of_doubles = find_codes<double>,
     .select_rows = select_rows,
     .to_rows = to_rows,
     .to_columns = to_columns,

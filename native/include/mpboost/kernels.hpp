@@ -126,6 +126,17 @@ struct LevelLimits {
   const std::uint32_t* limits;
 };
 
+inline constexpr int edge_block = 16;  // edges that are compared with one value at a time
+
+// The edges between the bins of a feature, ascending, as single or double precision has them: an edge is below a value
+// here if it is so as a double. Infinite from n_edges on.
+template <class V>
+struct EdgeTable {
+  alignas(64) V edges[256];
+  V last_of_block[256 / edge_block];
+  int n_edges;
+};
+
 struct Kernels {
   std::string_view name;
   // Exact search of all thresholds. `search_pairs` compares all rows with all rows and needs at most
@@ -148,6 +159,9 @@ struct Kernels {
   // the leading bits that they draw.
   void (*find_limits)(const double* log_weights, std::int64_t n, const LevelLimits& levels, std::uint32_t* limits);
   std::uint64_t (*screen_items)(Lots::Keys keys, std::uint32_t first, const std::uint32_t* limits);
+  // Write the codes of up to block_rows values, reading up to the next multiple of 8; tell whether any is missing.
+  bool (*find_codes_of_floats)(const EdgeTable<float>&, const float* values, int n_values, std::uint8_t* codes);
+  bool (*find_codes_of_doubles)(const EdgeTable<double>&, const double* values, int n_values, std::uint8_t* codes);
   // Fill the slots of the splits, from the last to the first: a row gets what it has in the slot of the child that it
   // goes to. Takes up to block_rows rows from `row` on, and may look at what follows up to a multiple of group_lanes.
   void (*select_rows)(const Selection&, std::int64_t row, int n_rows, std::uint8_t* slots);
