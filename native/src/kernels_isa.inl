@@ -27,6 +27,8 @@ namespace {
 
 #include "select.inl"
 
+#include "gradient_rows.inl"
+
 #include "losses.inl"
 
 #include "race.inl"
@@ -87,6 +89,10 @@ const Kernels table{
     .search_weighted_pairs = search_weighted_pairs,
     .search_weighted_bins = search_weighted_bins,
     .search_gradients = search_gradients,
+    .move_rows = move_rows,
+    .merge_bins = merge_bins,
+    .interleave_bins = interleave_bins,
+    .pack_derivatives = pack_derivatives,
     .log_of = replace_by_log,
     .log1p_of = replace_by_log1p,
     .exp_of = replace_by_exp,
