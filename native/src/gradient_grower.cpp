@@ -146,17 +146,19 @@ void GradientGrower::gather(const BinnedColumns& columns, const GradientPatch& p
     const std::size_t stride = stride_;
     std::uint8_t* bins = bins_.data() + index * lanes * stride;
     for (std::size_t lane = 0; lane < lanes; lane += n_together) {
-      const std::int64_t *row = patch.rows.data(), *end = row + n_rows_;
       const Feature* features = &features_[index * lanes + lane];
       const std::uint8_t* from[n_together];
       for (std::size_t k = 0; k < n_together; ++k) from[k] = columns.column(std::max(features[k].column, 0));
-      for (std::uint8_t* to = bins + lane * stride_; row < end; ++row, ++to) {
-#pragma GCC unroll 4
-        for (std::size_t k = 0; k < n_together; ++k) to[k * stride] = from[k][*row];
+      std::uint8_t* to = bins + lane * stride;
+      for (const std::int64_t row : patch.rows) {
+        std::uint8_t codes[n_together];  // all are read before one is written, which might be a part of anything
+        for (std::size_t k = 0; k < n_together; ++k) codes[k] = from[k][row];
+        for (std::size_t k = 0; k < n_together; ++k) to[k * stride] = codes[k];
+        ++to;
       }
       // Codes beyond what the column promises go to its last bin: a histogram has no room for others.
       for (std::size_t k = 0; k < n_together; ++k)
-        kernels().merge_bins(bins + (lane + k) * stride_, n_rows_, features[k].shift, features[k].offset,
+        kernels().merge_bins(bins + (lane + k) * stride, n_rows_, features[k].shift, features[k].offset,
                              std::max(features[k].n_bins - 1, 0));
     }
     // Missing values have the same bin in all features of a group: the search knows only one.

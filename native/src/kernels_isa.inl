@@ -31,6 +31,8 @@ namespace {
 
 #include "losses.inl"
 
+#include "gradient_draw.inl"
+
 #include "race.inl"
 
 template <class Function>
@@ -111,6 +113,7 @@ const Kernels table{
     .value_loss = value_loss,
     .gradient_sizes = gradient_sizes,
     .sum_blocks = sum_blocks,
+    .find_rows = find_rows,
 };
 
 }  // namespace mpboost::MPBOOST_ISA

@@ -203,6 +203,10 @@ struct Kernels {
   void (*gradient_sizes)(const GradientRows&, float* sizes);
   // Add up numbers, summed_rows for each sum.
   void (*sum_blocks)(const float* numbers, std::int64_t n_blocks, double* sums);
+  // Find the first row that ends behind each of n places; those before its start do not. Ends ascend; eight numbers
+  // from any start on can be read, and the last ones are behind all places.
+  void (*find_rows)(const std::int64_t* ends, const std::int32_t* starts, const std::int64_t* places, std::int64_t n,
+                    std::int32_t* rows);
 };
 
 inline constexpr std::int32_t max_pair_rows = 127;  // counts are bytes
