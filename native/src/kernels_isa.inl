@@ -27,7 +27,11 @@ namespace {
 
 #include "select.inl"
 
+#include "gradient_rows.inl"
+
 #include "losses.inl"
+
+#include "gradient_draw.inl"
 
 #include "race.inl"
 
@@ -89,6 +93,10 @@ const Kernels table{
     .search_weighted_pairs = search_weighted_pairs,
     .search_weighted_bins = search_weighted_bins,
     .search_gradients = search_gradients,
+    .move_rows = move_rows,
+    .merge_bins = merge_bins,
+    .interleave_bins = interleave_bins,
+    .pack_derivatives = pack_derivatives,
     .log_of = replace_by_log,
     .log1p_of = replace_by_log1p,
     .exp_of = replace_by_exp,
@@ -109,6 +117,7 @@ const Kernels table{
     .value_loss = value_loss,
     .gradient_sizes = gradient_sizes,
     .sum_blocks = sum_blocks,
+    .find_rows = find_rows,
 };
 
 }  // namespace mpboost::MPBOOST_ISA
