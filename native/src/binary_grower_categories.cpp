@@ -24,7 +24,7 @@ bool operator<(const Category& a, const Category& b) {
 
 void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice& choice) {
   std::array<Category, 256> categories;  // most nodes are small: only bins that the group has are cleared
-  const auto n_bins = static_cast<std::size_t>(group_bins_[lane / group_lanes]);
+  const auto n_bins = static_cast<std::size_t>(ranges_[lane / group_lanes].n_bins);
   std::fill_n(categories.begin(), n_bins, Category{});
   categories[missing_code] = {};
   const std::uint8_t* column = lane_codes(lane, node);
@@ -72,11 +72,10 @@ void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice&
 
 // Send categories that the node has not seen with its heavier part, and missing values, too, if it has none.
 void BinaryGrower::place_categories(const Node& node, Choice& choice) const {
-  const std::uint8_t* column = lane_codes(choice.lane, node);
   CategorySet seen{};
   std::int64_t left = 0;
   for (std::int32_t i = 0; i < node.size(); ++i) {
-    const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
+    const std::uint8_t code = split_codes_[static_cast<std::size_t>(i)];
     insert(seen, code);
     left += (code == missing_code ? choice.missing_left : holds(choice.set, code)) ? row_weight(node, i) : 0;
   }

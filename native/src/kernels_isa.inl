@@ -86,6 +86,8 @@ const Kernels table{
     .search_bins = search_bins,
     .search_weighted_pairs = search_weighted_pairs,
     .search_weighted_bins = search_weighted_bins,
+    .find_code_range = find_code_range,
+    .find_neighbours = find_neighbours,
     .search_gradients = search_gradients,
     .log_of = replace_by_log,
     .log1p_of = replace_by_log1p,
