@@ -8,12 +8,12 @@
 namespace mpboost {
 namespace {
 
-// Instructions were counted, for a group of features: comparing rows with thresholds takes about 2.25 per pair and 70
-// per threshold; counting takes 100 per row and 70 per bin.
+// Instructions were counted, for a full group of features: comparing rows with thresholds takes about 2.25 per pair and
+// 70 per threshold; counting takes 100 per row and 70 per bin.
 bool pairs_are_cheaper(const NodeRows& node, std::int64_t n_thresholds) {
   const std::int64_t n_rows = node.n_negative + node.n_positive;
   return n_rows <= max_pairs && n_thresholds * (node.has_missing ? 2 : 1) <= max_pairs &&
-         n_thresholds * (9 * n_rows + 280) < 400 * n_rows + 280 * node.n_bins;
+         n_thresholds * (9 * n_rows + 9 * node.n_lanes) < (13 * n_rows + 9 * node.n_bins) * node.n_lanes;
 }
 
 // With weights, nanoseconds were measured, with AVX2: 1.4 per pair and 38 per row against 17 per row and 29 per bin.
@@ -21,8 +21,7 @@ bool weighted_pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
   return n_rows * n_rows + 14 * n_rows < 20 * n_bins;
 }
 
-constexpr std::size_t gathered_lanes = 8;  // features that are gathered together
-constexpr double total_weight = 1 << 30;   // of a minipatch, as whole numbers: rounded up, it stays below 2^31
+constexpr double total_weight = 1 << 30;  // of a minipatch, as whole numbers: rounded up, it stays below 2^31
 
 }  // namespace
 
@@ -73,20 +72,25 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
   return grown;
 }
 
-// Give each feature its lane: numeric ones first, categorical ones in groups of their own. A lane without a feature
-// repeats the one before it, which changes nothing.
+// Give each feature its lane: numeric ones first, categorical ones in groups of their own. The lanes in use of a
+// group's last features may exceed these: they repeat the last feature, which changes nothing.
 void BinaryGrower::lay_out(const Minipatch<std::int8_t>& patch) {
   lanes_.clear();
+  group_lanes_.clear();
   const auto fill = [&](bool categorical) {
+    const std::size_t first = lanes_.size();
     for (std::size_t k = 0; k < patch.features.size(); ++k)
       if ((patch.is_categorical && patch.is_categorical[patch.features[k]]) == categorical) lanes_.push_back(k);
-    if (lanes_.empty()) return;
-    lanes_.resize((lanes_.size() + group_lanes - 1) / group_lanes * group_lanes, lanes_.back());
+    const std::size_t n = (lanes_.size() - first + used_lanes - 1) / used_lanes * used_lanes;
+    if (n == 0) return;
+    for (std::size_t done = 0; done < n; done += group_lanes)
+      group_lanes_.push_back(static_cast<int>(std::min<std::size_t>(group_lanes, n - done)));
+    lanes_.resize(group_lanes_.size() * group_lanes, lanes_.back());
   };
   fill(false);
-  n_numeric_groups_ = lanes_.size() / group_lanes;
+  n_numeric_groups_ = group_lanes_.size();
   if (patch.is_categorical != nullptr) fill(true);
-  n_groups_ = lanes_.size() / group_lanes;
+  n_groups_ = group_lanes_.size();
 }
 
 // Negatives first; weights become whole numbers in the same order.
@@ -111,19 +115,20 @@ void BinaryGrower::gather(const BinnedColumns& columns, const Minipatch<std::int
   goes_left_.resize(patch.rows.size());
   split_codes_.resize(patch.rows.size() + group_lanes);
   right_rows_.resize((patch.rows.size() + 1) * group_lanes);
-  for (std::size_t k = 0; k < lanes_.size(); k += gathered_lanes) {
+  for (std::size_t k = 0; k < lanes_.size(); k += used_lanes) {
+    if (static_cast<int>(k % group_lanes) >= group_lanes_[k / group_lanes]) continue;
     std::uint8_t* out = codes(k / group_lanes, 0) + k % group_lanes;
-    std::array<const std::uint8_t*, gathered_lanes> column;
-    for (std::size_t l = 0; l < gathered_lanes; ++l) column[l] = columns.column(patch.features[lanes_[k + l]]);
+    std::array<const std::uint8_t*, used_lanes> column;
+    for (std::size_t l = 0; l < used_lanes; ++l) column[l] = columns.column(patch.features[lanes_[k + l]]);
     for (const std::int64_t row : order_) {
-      for (std::size_t l = 0; l < gathered_lanes; ++l) out[l] = column[l][row];
+      for (std::size_t l = 0; l < used_lanes; ++l) out[l] = column[l][row];
       out += group_lanes;
     }
   }
   // What columns promise about their codes is not enough: a view may hold others.
   ranges_.clear();
   for (std::size_t group = 0; group < n_groups_; ++group)
-    ranges_.push_back(kernels().find_code_range(codes(group, 0), n_rows_));
+    ranges_.push_back(kernels().find_code_range(codes(group, 0), n_rows_, group_lanes_[group]));
 }
 
 BinaryGrower::Node BinaryGrower::make_root() const {
@@ -148,9 +153,9 @@ bool BinaryGrower::choose_split(const Node& node, Choice& choice) {
       choice = {
           group * group_lanes + static_cast<std::size_t>(best.lane), best.bin, best.missing_left != 0, best.score, {}};
   }
-  for (std::size_t lane = n_numeric_groups_ * group_lanes; lane < lanes_.size(); ++lane)
-    if (lane == n_numeric_groups_ * group_lanes || lanes_[lane] != lanes_[lane - 1])
-      search_categories(node, lane, choice);
+  for (std::size_t group = n_numeric_groups_; group < n_groups_; ++group)
+    for (int lane = 0; lane < group_lanes_[group]; lane += used_lanes)
+      search_categories(node, group * group_lanes + static_cast<std::size_t>(lane), choice);
   return choice.score >= 0;
 }
 
@@ -163,6 +168,7 @@ GroupSplit BinaryGrower::search_group(const Node& node, std::size_t group) {
   const NodeRows rows{codes(group, node.begin),
                       node.n_negative,
                       node.n_positive,
+                      group_lanes_[group],
                       ranges_[group].n_bins,
                       ranges_[group].has_missing,
                       options_.min_samples_leaf,

@@ -206,7 +206,9 @@ GroupSplit search_pairs_as(const NodeRows& node, Histogram& memory) {
         std::memcpy(right_positive, &positives_right[k], vector_bytes);
         std::memcpy(code, &thresholds.codes[k], vector_bytes);
         float* scores = search.scores + (first + k) * n_sides * group_lanes + lane;
+#pragma GCC unroll 8
         for (int i = 0; i < vector_bytes; i += Single::lanes) {
+          if (lane + i >= node.n_lanes) break;
           Real& top = most[(lane + i) / Single::lanes];
           const auto offer = [&](int side, Real score) {
             std::memcpy(scores + side * group_lanes + i, &score, sizeof score);
@@ -245,12 +247,14 @@ GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
   const std::uint8_t* row = node.codes;
   for (std::int32_t i = 0; i < node.n_negative + node.n_positive; ++i, row += group_lanes) {
     Count* counts = i < node.n_negative ? negatives : positives;
-#pragma GCC unroll 32
-    for (int lane = 0; lane < group_lanes; ++lane) ++counts[row[lane] * group_lanes + lane];
+    for (int first = 0; first < node.n_lanes; first += used_lanes) {
+#pragma GCC unroll 8
+      for (int lane = first; lane < first + used_lanes; ++lane) ++counts[row[lane] * group_lanes + lane];
+    }
   }
 
   LaneBest<P, true, has_min_leaf> best(node.n_negative + node.n_positive, node.n_positive, node.min_samples_leaf);
-  for (int v = 0; v < P::n_vectors; ++v) {
+  for (int v = 0; v * P::lanes < node.n_lanes; ++v) {
     const auto read = [&](const Count* counts, int code) {
       return read_counts(counts + code * group_lanes + v * P::lanes);
     };
@@ -294,7 +298,7 @@ GroupSplit search_bins(const NodeRows& node, Histogram& histogram) {
   });
 }
 
-CodeRange find_code_range(const std::uint8_t* codes, std::int32_t n_rows) {
+CodeRange find_code_range(const std::uint8_t* codes, std::int32_t n_rows, int n_lanes) {
   ByteVector highest[byte_vectors] = {}, n_bins[byte_vectors] = {};
   for (std::int32_t i = 0; i < n_rows; ++i) {
 #pragma GCC unroll 2
@@ -306,7 +310,7 @@ CodeRange find_code_range(const std::uint8_t* codes, std::int32_t n_rows) {
     }
   }
   CodeRange range{1, false};
-  for (int i = 0; i < group_lanes; ++i) {
+  for (int i = 0; i < n_lanes; ++i) {
     const int bins = n_bins[i / vector_bytes][i % vector_bytes];
     range.n_bins = bins > range.n_bins ? bins : range.n_bins;
     range.has_missing |= highest[i / vector_bytes][i % vector_bytes] == missing_code;

@@ -45,6 +45,14 @@ class BinaryGrower {
     CategorySet set;  // of a categorical feature
   };
 
+  struct Category {
+    std::uint8_t code;
+    std::int32_t n_rows;
+    std::int64_t weight, positive;
+    bool operator<(const Category& other) const;
+  };
+  struct CategoryCounts;
+
   bool has_weights() const { return !weights_.empty(); }
   std::int32_t row_weight(const Node& node, std::int32_t i) const {
     return has_weights() ? weights_[static_cast<std::size_t>(node.begin + i)] : 1;
@@ -58,7 +66,8 @@ class BinaryGrower {
   bool is_final(const Node& node) const;
   bool choose_split(const Node& node, Choice& choice);
   GroupSplit search_group(const Node& node, std::size_t group);
-  void search_categories(const Node& node, std::size_t lane, Choice& choice);
+  void search_categories(const Node& node, std::size_t first_lane, Choice& choice);
+  void cut_categories(const Node& node, std::size_t lane, const CategoryCounts& counts, Choice& choice);
   void read_lane(const Node& node, std::size_t lane);
   void place_categories(const Node& node, Choice& choice) const;
   void partition(const Node& node, Choice& choice, Node& left, Node& right);
@@ -86,6 +95,7 @@ class BinaryGrower {
   std::vector<std::int32_t> weights_, right_weights_;  // of the rows, in the same order; empty where they have none
   std::vector<std::uint8_t> right_rows_, split_codes_, goes_left_;
   std::vector<std::int64_t> order_;
+  std::vector<int> group_lanes_;   // in use, of the groups
   std::vector<CodeRange> ranges_;  // of the groups
   std::vector<Node> pending_;
   Histogram histogram_;

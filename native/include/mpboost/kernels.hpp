@@ -11,11 +11,13 @@
 namespace mpboost {
 
 inline constexpr int group_lanes = 32;  // features of a minipatch that are searched side by side
+inline constexpr int used_lanes = 8;    // lanes of a group are in use in multiples of this
 
 // One group of features of the rows of a node: 32 codes a row, rows of the negative class first.
 struct NodeRows {
   const std::uint8_t* codes;
   std::int32_t n_negative, n_positive;
+  int n_lanes;       // that are in use
   int n_bins;        // codes of values are below this
   bool has_missing;  // whether the code for missing may occur
   std::int32_t min_samples_leaf;
@@ -149,9 +151,9 @@ struct Kernels {
   GroupSplit (*search_bins)(const NodeRows&, Histogram&);
   GroupSplit (*search_weighted_pairs)(const NodeRows&);
   GroupSplit (*search_weighted_bins)(const NodeRows&, Histogram&);
-  // The range of the codes of some rows, group_lanes of each. And the codes on both sides of a threshold, of one lane:
-  // they follow each other, up to a multiple of group_lanes.
-  CodeRange (*find_code_range)(const std::uint8_t* codes, std::int32_t n_rows);
+  // The range of the codes of some rows, in the first lanes of a group. And the codes on both sides of a threshold, of
+  // one lane: they follow each other, up to a multiple of group_lanes.
+  CodeRange (*find_code_range)(const std::uint8_t* codes, std::int32_t n_rows, int n_lanes);
   Neighbours (*find_neighbours)(const std::uint8_t* codes, std::int32_t n, std::uint8_t bin);
   GradientLanes (*search_gradients)(const GradientSearch&);
   // Replace each of n numbers by the function of it that has this name in elementary.hpp; softplus is log(1 + exp(x)).
