@@ -92,6 +92,8 @@ const Kernels table{
     .search_bins = search_bins,
     .search_weighted_pairs = search_weighted_pairs,
     .search_weighted_bins = search_weighted_bins,
+    .find_code_range = find_code_range,
+    .find_neighbours = find_neighbours,
     .search_gradients = search_gradients,
     .move_rows = move_rows,
     .merge_bins = merge_bins,

@@ -11,14 +11,19 @@
 namespace mpboost {
 
 inline constexpr int group_lanes = 32;  // features of a minipatch that are searched side by side
+inline constexpr int used_lanes = 8;    // lanes of a group are in use in multiples of this
 
 // One group of features of the rows of a node: 32 codes a row, rows of the negative class first.
 struct NodeRows {
   const std::uint8_t* codes;
   std::int32_t n_negative, n_positive;
+  int n_lanes;       // that are in use
   int n_bins;        // codes of values are below this
   bool has_missing;  // whether the code for missing may occur
   std::int32_t min_samples_leaf;
+  // For search_pairs: whether thresholds right above and right below the codes of the rarer class are enough, or else
+  // the codes of all rows are tried.
+  bool tries_rarer_class = false;
   // Of the weighted searches alone: whole numbers, in all less than 2^31.
   const std::int32_t* weights = nullptr;
   std::int64_t weight = 0, positive_weight = 0;
@@ -26,7 +31,8 @@ struct NodeRows {
 
 // The best split of a group: its score is D^2 / (left * right) with D = left_positive * n - left * positive,
 // which orders splits as the decrease of Gini impurity does; where rows have weights, these are added up in place of
-// counting rows. Ties go to the lower lane, then the lower bin, then to missing values on the right.
+// counting rows. Ties go to the lower lane, then the lower bin, then to missing values on the right. The bin may be any
+// that divides the node's rows in the same way.
 struct GroupSplit {
   double score = -1.0;  // negative: no split is allowed
   int lane = -1;
@@ -38,6 +44,17 @@ struct GroupSplit {
 // these have weights.
 struct Histogram {
   alignas(64) unsigned char counts[3][256 * group_lanes * sizeof(std::uint32_t)];
+};
+
+struct CodeRange {
+  int n_bins;  // codes of values are below this, which is at least 1
+  bool has_missing;
+};
+
+// The highest code up to a threshold, or 0, and the lowest above it, or missing_code.
+struct Neighbours {
+  std::uint8_t last, next;
+  bool has_missing;
 };
 
 // A split as select_rows sees it. A slot has a byte for each row of a block.
@@ -165,12 +182,16 @@ struct EdgeTable {
 
 struct Kernels {
   std::string_view name;
-  // Exact search of all thresholds. `search_pairs` compares all rows with all rows and needs at most
-  // max_pair_rows; `search_bins` counts rows per bin.
-  GroupSplit (*search_pairs)(const NodeRows&);
+  // Exact search of all thresholds. `search_pairs` compares all rows with all thresholds, at most max_pairs of each, or
+  // half as many thresholds with missing values; `search_bins` counts rows per bin.
+  GroupSplit (*search_pairs)(const NodeRows&, Histogram&);
   GroupSplit (*search_bins)(const NodeRows&, Histogram&);
   GroupSplit (*search_weighted_pairs)(const NodeRows&);
   GroupSplit (*search_weighted_bins)(const NodeRows&, Histogram&);
+  // The range of the codes of some rows, in the first lanes of a group. And the codes on both sides of a threshold, of
+  // one lane: they follow each other, up to a multiple of group_lanes.
+  CodeRange (*find_code_range)(const std::uint8_t* codes, std::int32_t n_rows, int n_lanes);
+  Neighbours (*find_neighbours)(const std::uint8_t* codes, std::int32_t n, std::uint8_t bin);
   void (*search_gradients)(const GradientSearch&, GradientLanes& rest, GradientLanes& part);
   std::int64_t (*move_rows)(const RowMove&);  // returns how many
   // Replace codes by bins, (code + offset) >> shift or `last` if that is less, with offset < 2^shift <= 128. Missing
@@ -223,7 +244,7 @@ struct Kernels {
                     std::int32_t* rows);
 };
 
-inline constexpr std::int32_t max_pair_rows = 127;  // counts are bytes
+inline constexpr std::int32_t max_pairs = 255;  // counts are bytes
 
 // The kernels in use: the best that this processor can run, unless use_kernels said otherwise.
 const Kernels& kernels();
