@@ -4,9 +4,10 @@
 
 namespace mpboost {
 
-Slots::Slots() : slots_(2 * max_selected_leaves) {
-  for (std::size_t leaf = 0; leaf < max_selected_leaves; ++leaf)
-    std::ranges::fill(slots_[max_selected_leaves + leaf].bytes, static_cast<std::uint8_t>(leaf));
+void Slots::number_leaves(std::int32_t n_leaves) {
+  for (; n_numbered_ < n_leaves; ++n_numbered_)
+    std::ranges::fill(slots_[max_selected_leaves + static_cast<std::size_t>(n_numbered_)].bytes,
+                      static_cast<std::uint8_t>(n_numbered_));
 }
 
 void SelectedTree::bind(TreeView tree, const BinnedColumns& columns) {

@@ -1,6 +1,7 @@
 // Trees of up to 256 leaves, and pieces of larger ones: applied from the leaves up.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "mpboost/columns.hpp"
@@ -26,13 +27,13 @@ inline SelectSplit bind_split(TreeView tree, const Split& split, const BinnedCol
 }
 
 // The memory that select_rows works in: slots of splits, then those of leaves, in which every row has the leaf's
-// number.
+// number. Threads take their share of the rows of small tables in a few microseconds: no more memory is written than
+// the trees need.
 class Slots {
  public:
-  Slots();
-
   // The leaves, up to 256, that a block of rows reaches, or the first rows of one; until the next call.
   const std::uint8_t* select(const Selection& selection, std::int64_t row, int n_rows) {
+    if (n_numbered_ <= selection.n_splits) number_leaves(selection.n_splits + 1);
     // The leaves' slots stay where they are: those of the splits end there.
     std::uint8_t* first = slots_[max_selected_leaves - static_cast<std::size_t>(selection.n_splits)].bytes;
     select_rows_(selection, row, n_rows, first);
@@ -44,8 +45,11 @@ class Slots {
     std::uint8_t bytes[block_rows];
   };
 
+  void number_leaves(std::int32_t n_leaves);
+
   void (*select_rows_)(const Selection&, std::int64_t, int, std::uint8_t*) = kernels().select_rows;
-  std::vector<Slot> slots_;
+  std::unique_ptr<Slot[]> slots_ = std::make_unique_for_overwrite<Slot[]>(2 * max_selected_leaves);
+  std::int32_t n_numbered_ = 0;  // leaves whose slots are written
 };
 
 class SelectedTree {
