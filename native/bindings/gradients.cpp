@@ -155,10 +155,12 @@ void bind_reserved(nb::module_& module) {
         check_size(offset, n_outputs, "there must be one offset per output");
         check_indices(rows, n_rows, "there is no such row");
         nb::gil_scoped_release release;
-        double* to = out.data();
+        double* __restrict to = out.data();
+        const double* __restrict start = offset.data();
         for (const std::int64_t row : as_span(rows)) {
-          const float* from = raw.data() + row * n_outputs;
-          for (std::int64_t k = 0; k < n_outputs; ++k) *to++ = offset.data()[k] + scale * static_cast<double>(from[k]);
+          const float* __restrict from = raw.data() + row * n_outputs;
+          for (std::int64_t k = 0; k < n_outputs; ++k) to[k] = start[k] + scale * static_cast<double>(from[k]);
+          to += n_outputs;
         }
       },
       nb::arg("raw").noconvert(), nb::arg("rows"), nb::arg("offset"), nb::arg("scale"), nb::arg("out").noconvert(),

@@ -146,9 +146,10 @@ double softmax(const LossRows<std::uint16_t>& rows) {
     load_tile(rows, first, n, tile);
     compute_probabilities(tile, n_outputs, winners);
     for (std::int64_t k = 0; k < n_outputs; ++k) {
+      const auto output = static_cast<std::int32_t>(k);  // as long as a float: lanes compare side by side
       for (int i = 0; i < softmax_rows; ++i) {
         const float p = tile[k * softmax_rows + i];
-        gradients[k * softmax_rows + i] = weights[i] * (p - (labels[i] == k ? 1.0f : 0.0f));
+        gradients[k * softmax_rows + i] = weights[i] * (p - (labels[i] == output ? 1.0f : 0.0f));
         hessians[k * softmax_rows + i] = weights[i] * at_least(p * (1.0f - p), least_hessian);
       }
     }
