@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mpboost.model_files.container import ALIGNMENT, CHECKSUM, DTYPES, MAGIC, PROLOGUE, SCHEMA
+from mpboost.containers.container import ALIGNMENT, CHECKSUM, DTYPES, PROLOGUE
+from mpboost.model_files.container import MAGIC, SCHEMA
 
 Rng = np.random.Generator
 encode = json.JSONEncoder().encode

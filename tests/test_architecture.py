@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[1] / "src" / "mpboost"
 #: The packages, from the data up to what people look at: each may import those of earlier lines. Packages on one line
 #: know nothing of each other.
 LAYERS = [
-    ("data", "table_files"),
+    ("containers", "table_files"),
+    ("data",),
+    ("datasets",),
     ("outputs",),
     ("sampling",),
     ("tasks",),
@@ -25,7 +27,7 @@ LAYERS = [
 ]
 LEVELS = {package: level for level, packages in enumerate(LAYERS) for package in packages}
 #: Modules beside the packages that all of them may import; they import no package.
-FOUNDATIONS = {"_native", "_arrays", "_compat", "_files", "_versions", "_wording"}
+FOUNDATIONS = {"_native", "_arrays", "_bars", "_compat", "_files", "_threads", "_versions", "_wording"}
 #: Modules that may import everything: what ``import mpboost`` and ``python -m mpboost`` run.
 DOORS = {"__init__", "__main__"}
 

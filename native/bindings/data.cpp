@@ -1,7 +1,11 @@
+#include <nanobind/stl/optional.h>
+
+#include <optional>
 #include <utility>
 
 #include "bindings.hpp"
 #include "mpboost/binning.hpp"
+#include "mpboost/row_sample.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -47,6 +51,15 @@ SparseView as_sparse(const Vector<const std::int64_t>& indptr, const Array1d& in
   return {n_rows, {offsets.begin(), offsets.end()}, rows, as_column(data)};
 }
 
+using OptionalRows = std::optional<Vector<const std::int64_t>>;
+
+// Others may write to the array while the interpreter is released.
+std::optional<std::vector<std::int64_t>> copy(const OptionalRows& rows) {
+  if (!rows) return std::nullopt;
+  const auto given = as_span(*rows);
+  return std::vector<std::int64_t>(given.begin(), given.end());
+}
+
 void check_max_bins(int max_bins) {
   check(2 <= max_bins && max_bins <= max_value_bins, "max_bins must be in [2, 255]");
 }
@@ -84,6 +97,20 @@ void bind_columns(nb::module_& module) {
                   nb::arg("has_missing"), nb::arg("is_checked") = true, nb::keep_alive<0, 1>(),
                   "Columns over an array that is not copied and must not change: of shape (n_columns, n_rows up to the "
                   "next multiple of 128). Without the check, wrong codes give wrong results, but do no other harm.")
+      .def("slice", &BinnedColumns::slice, nb::arg("first_row"), nb::arg("n_rows"), nb::keep_alive<0, 1>(),
+           "Columns over some rows of these, from a multiple of 128 on: no copy. Their bins are those of all rows.")
+      .def(
+          "put",
+          [](BinnedColumns& columns, std::int64_t column, std::int64_t first_row,
+             const Vector<const std::uint8_t>& codes, int n_bins) {
+            const auto given = as_span(codes);
+            nb::gil_scoped_release release;
+            columns.put(column, first_row, given, n_bins);
+          },
+          nb::arg("column"), nb::arg("first_row"), nb::arg("codes").noconvert(), nb::arg("n_bins"),
+          "Store codes, say of categories, in a column from a row on. Codes from n_bins on, but for 255, go to the "
+          "last "
+          "bin.")
       .def_prop_ro("n_rows", &BinnedColumns::n_rows)
       .def_prop_ro("n_columns", &BinnedColumns::n_columns)
       .def_prop_ro(
@@ -146,27 +173,43 @@ void bind_columns(nb::module_& module) {
 
 void bind_data(nb::module_& module) {
   bind_columns(module);
+  module.def(
+      "sample_rows",
+      [](std::int64_t first_row, std::int64_t n_rows, std::int64_t n_total, std::int64_t max_rows) {
+        std::vector<std::int64_t> rows;
+        {
+          nb::gil_scoped_release release;
+          rows = sample_rows(first_row, n_rows, n_total, max_rows);
+        }
+        return to_numpy(std::move(rows));
+      },
+      nb::arg("first_row"), nb::arg("n_rows"), nb::arg("n_total"), nb::arg("max_rows") = max_bin_rows,
+      "List the rows of a range, ascending, that are in the sample of a table of n_total rows: all or, of more than "
+      "max_rows, about so many. The sample of a longer table takes no other rows from the range.");
   nb::class_<BinMapper>(module, "BinMapper", "Where the bins of each feature end: code <= b means value <= edges[b].")
       .def_static(
           "fit",
-          [](const Array2d& table, int max_bins, Threads& threads) {
+          [](const Array2d& table, int max_bins, Threads& threads, const OptionalRows& rows) {
             check_max_bins(max_bins);
             const TableView view = as_table(table);
+            const auto kept = copy(rows);
             nb::gil_scoped_release release;
-            return BinMapper::fit(view, max_bins, threads);
+            return BinMapper::fit(view, max_bins, threads, kept);
           },
-          nb::arg("table"), nb::arg("max_bins"), nb::arg("threads"))
+          nb::arg("table"), nb::arg("max_bins"), nb::arg("threads"), nb::arg("rows") = nb::none(),
+          "Compute the bins of each column from some rows, ascending, or from all.")
       .def_static(
           "fit_sparse",
           [](Vector<const std::int64_t> indptr, const Array1d& indices, const Array1d& data, std::int64_t n_rows,
-             int max_bins, Threads& threads) {
+             int max_bins, Threads& threads, const OptionalRows& rows) {
             check_max_bins(max_bins);
             const SparseView table = as_sparse(indptr, indices, data, n_rows);
+            const auto kept = copy(rows);
             nb::gil_scoped_release release;
-            return BinMapper::fit(table, max_bins, threads);
+            return BinMapper::fit(table, max_bins, threads, kept);
           },
           nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::arg("n_rows"), nb::arg("max_bins"),
-          nb::arg("threads"), "The same bins as from the dense table.")
+          nb::arg("threads"), nb::arg("rows") = nb::none(), "The same bins as from the dense table.")
       .def(
           "__init__",
           [](BinMapper* self, Vector<const double> edges, Vector<const std::int64_t> offsets) {

@@ -5,6 +5,7 @@ NB_MODULE(_native, module) {
   mpboost::bindings::bind_threads(module);
   mpboost::bindings::bind_sums(module);
   mpboost::bindings::bind_data(module);
+  mpboost::bindings::bind_files(module);
   mpboost::bindings::bind_elementary(module);
   mpboost::bindings::bind_sampling(module);
   mpboost::bindings::bind_trees(module);

@@ -304,15 +304,6 @@ void bind_values(nb::module_& module) {
       nb::arg("threads"),
       "Set the log-weights by the residuals of the mean predictions, as multiples of the median residual of some rows: "
       "log((1 - exploration) * weight / mean weight + exploration), plus those of the rows.");
-
-  module.def(
-      "sample_rows",
-      [](std::int64_t n_rows, std::int64_t max_rows) {
-        check(max_rows >= 1, "a sample has at least one row");
-        return to_numpy(sample_rows(n_rows, max_rows));
-      },
-      nb::arg("n_rows"), nb::arg("max_rows"),
-      "List all rows or, of more than max_rows, about so many; always the same.");
 }
 
 }  // namespace

@@ -1,18 +1,17 @@
 // Computes where bins end.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
 
 #include "mpboost/binning.hpp"
-#include "mpboost/random.hpp"
 #include "typed_table.hpp"
 
 namespace mpboost {
 namespace {
 
-constexpr std::int64_t max_sample = 200'000;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 using Edges = std::vector<double>;
@@ -36,34 +35,13 @@ double midpoint(double low, double high) {
   return low <= middle && middle < high ? middle : low;
 }
 
-// The rows that edges are computed from, ascending: all, or one drawn from each of max_sample equal stretches. A row on
-// the border of two stretches may be drawn twice. The sample follows from the number of rows alone: all models of a
-// table have the same bins, whatever their seeds.
-class Sample {
- public:
-  explicit Sample(std::int64_t n_rows)
-      : is_whole_(n_rows <= max_sample), rows_(static_cast<std::size_t>(std::min(n_rows, max_sample))) {
-    const Stream stream(0, 0, Purpose::bin_sample);
-    const double stretch = static_cast<double>(n_rows) / static_cast<double>(rows_.size());
-    for (std::size_t k = 0; k < rows_.size(); ++k) {
-      const double u = is_whole_ ? 0.5 : uniform(stream.bits(k));
-      rows_[k] = std::min(n_rows - 1, static_cast<std::int64_t>((static_cast<double>(k) + u) * stretch));
-    }
+void check_rows(const BinMapper::Rows& rows, std::int64_t n_rows) {
+  std::int64_t last = -1;
+  for (const std::int64_t row : rows.value_or(std::span<const std::int64_t>())) {
+    if (row <= last || row >= n_rows) throw std::invalid_argument("rows must ascend and be rows of the table");
+    last = row;
   }
-
-  const std::vector<std::int64_t>& rows() const { return rows_; }
-
-  // How often a row is in the sample.
-  std::int64_t count(std::int64_t row) const {
-    if (is_whole_) return 1;
-    const auto [begin, end] = std::ranges::equal_range(rows_, row);
-    return end - begin;
-  }
-
- private:
-  bool is_whole_;
-  std::vector<std::int64_t> rows_;
-};
+}
 
 // Sort values, none of them missing, and put equal ones together; integers are equal if they are so as doubles.
 template <class T>
@@ -143,22 +121,27 @@ BinMapper join(const std::vector<Edges>& columns) {
 
 }  // namespace
 
-BinMapper BinMapper::fit(const TableView& view, int max_bins, Threads& threads) {
+BinMapper BinMapper::fit(const TableView& view, int max_bins, Threads& threads, Rows rows) {
+  check_rows(rows, view.n_rows);
   std::vector<Edges> edges(static_cast<std::size_t>(view.n_columns));
   if (are_bytes_kept(view, max_bins)) {
     std::ranges::transform(compute_maxima(view, threads), edges.begin(), make_byte_edges);
     return join(edges);
   }
-  const Sample sample(view.n_rows);
   with_type(view, [&]<class T>(const Table<T>& table) {
     threads.for_ranges(view.n_columns, 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<T> values;
       std::vector<Run> runs;
-      values.reserve(sample.rows().size());
+      values.reserve(rows ? rows->size() : static_cast<std::size_t>(view.n_rows));
       for (std::int64_t j = begin; j < end; ++j) {
         values.clear();
-        for (const std::int64_t i : sample.rows())
+        const auto collect = [&](std::int64_t i) {
           if (const T value = table.at(i, j); !is_missing(value)) values.push_back(value);
+        };
+        if (rows)
+          std::ranges::for_each(*rows, collect);
+        else
+          for (std::int64_t i = 0; i < view.n_rows; ++i) collect(i);
         collect_runs(values, runs);
         edges[static_cast<std::size_t>(j)] = compute_edges(runs, max_bins);
       }
@@ -167,23 +150,28 @@ BinMapper BinMapper::fit(const TableView& view, int max_bins, Threads& threads) 
   return join(edges);
 }
 
-BinMapper BinMapper::fit(const SparseView& view, int max_bins, Threads& threads) {
+BinMapper BinMapper::fit(const SparseView& view, int max_bins, Threads& threads, Rows rows) {
+  check_rows(rows, view.n_rows());
+  const std::int64_t n_rows = rows ? std::ssize(*rows) : view.n_rows();
   std::vector<Edges> edges(static_cast<std::size_t>(view.n_columns()));
-  const Sample sample(view.n_rows());
   with_type(view.values(), [&]<class T>(const Table<T>& table) {
     threads.for_ranges(view.n_columns(), 1, [&](std::int64_t begin, std::int64_t end) {
       std::vector<T> values;
       std::vector<Run> runs;
       for (std::int64_t j = begin; j < end; ++j) {
         T maximum = 0;
-        auto n_zeros = static_cast<std::int64_t>(sample.rows().size());
+        std::int64_t n_zeros = n_rows;
+        std::span<const std::int64_t> later = rows.value_or(std::span<const std::int64_t>());  // that may be stored
         values.clear();
         for_entries(view, j, [&](std::int64_t entry, std::int64_t row) {
           const T value = table.at(entry, 0);
-          const std::int64_t count = sample.count(row);
           maximum = std::max(maximum, value);
-          n_zeros -= count;
-          if (!is_missing(value)) values.insert(values.end(), static_cast<std::size_t>(count), value);
+          if (rows) {
+            later = {std::ranges::lower_bound(later, row), later.end()};
+            if (later.empty() || later.front() != row) return;
+          }
+          --n_zeros;
+          if (!is_missing(value)) values.push_back(value);
         });
         if constexpr (std::is_same_v<T, std::uint8_t>) {
           if (are_bytes_kept(view.values(), max_bins)) {

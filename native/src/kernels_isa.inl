@@ -27,9 +27,15 @@ namespace {
 
 #include "select.inl"
 
+#include "gradient_rows.inl"
+
 #include "losses.inl"
 
+#include "gradient_draw.inl"
+
 #include "race.inl"
+
+#include "code_search.inl"
 
 template <class Function>
 [[gnu::always_inline]] inline void replace_each(double* values, std::int64_t n, Function function) {
@@ -97,6 +103,10 @@ const Kernels table{
     .search_weighted_pairs = search_weighted_pairs,
     .search_weighted_bins = search_weighted_bins,
     .search_gradients = search_gradients,
+    .move_rows = move_rows,
+    .merge_bins = merge_bins,
+    .interleave_bins = interleave_bins,
+    .pack_derivatives = pack_derivatives,
     .log_of = replace_by_log,
     .log1p_of = replace_by_log1p,
     .exp_of = replace_by_exp,
@@ -106,6 +116,8 @@ const Kernels table{
     .log_exponential = log_exponential,
     .find_limits = find_limits,
     .screen_items = screen_items,
+    .find_codes_of_floats = find_codes<float>,
+    .find_codes_of_doubles = find_codes<double>,
     .select_rows = select_rows,
     .to_rows = to_rows,
     .to_columns = to_columns,
@@ -116,6 +128,7 @@ const Kernels table{
     .value_loss = value_loss,
     .gradient_sizes = gradient_sizes,
     .sum_blocks = sum_blocks,
+    .find_rows = find_rows,
 };
 
 }  // namespace mpboost::MPBOOST_ISA

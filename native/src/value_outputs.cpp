@@ -173,13 +173,4 @@ void weigh_residuals(const double* labels, const double* sums, std::int64_t n_ro
   });
 }
 
-std::vector<std::int64_t> sample_rows(std::int64_t n_rows, std::int64_t max_rows) {
-  std::vector<std::int64_t> rows;
-  const double share = static_cast<double>(max_rows) / static_cast<double>(n_rows);
-  const Stream stream(0, 0, Purpose::residuals);
-  for (std::int64_t i = 0; i < n_rows; ++i)
-    if (n_rows <= max_rows || uniform(stream.bits(static_cast<std::uint64_t>(i))) < share) rows.push_back(i);
-  return rows;
-}
-
 }  // namespace mpboost

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from mpboost.boosting.progress import ProgressBar
     from mpboost.boosting.run import BoostingRun
     from mpboost.boosting.stop_reasons import StopReason
+    from mpboost.datasets.dataset import BinnedDataset
+    from mpboost.datasets.dataset_file import DatasetFileError
     from mpboost.estimators.classifier import MPBoostClassifier
     from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
     from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
@@ -42,8 +44,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "PAPER",
+    "BinnedDataset",
     "BoostingRun",
     "Callback",
+    "DatasetFileError",
     "EffectCurve",
     "EffectiveNumbersDisplay",
     "EffectsDisplay",
@@ -92,6 +96,8 @@ _HOMES = {
     "boosting.progress": ("ProgressBar",),
     "boosting.run": ("BoostingRun",),
     "boosting.stop_reasons": ("StopReason",),
+    "datasets.dataset": ("BinnedDataset",),
+    "datasets.dataset_file": ("DatasetFileError",),
     "estimators.classifier": ("MPBoostClassifier",),
     "estimators.gradient_classifier": ("MPGradientBoostingClassifier",),
     "estimators.gradient_regressor": ("MPGradientBoostingRegressor",),

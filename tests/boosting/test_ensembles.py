@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mpboost import ModelFileError, _native
+from mpboost import _native
 from mpboost.boosting import ensembles as ensemble
 from mpboost.boosting.ensembles import TreeEnsemble
+from mpboost.containers.attribute_kinds import FINITE, Decisions, Parts
+from mpboost.containers.container import ContainerError
 from mpboost.data.tables import DenseTable, SparseTable
-from mpboost.model_files.attribute_kinds import FINITE, Decisions, Parts
 from mpboost.model_files.model_file import describe_trees
 from mpboost.outputs.kinds import Steps
 from tests.support.native.forests import N_FEATURES, make_arrays, make_forest, read_arrays, take_tree
@@ -88,5 +89,5 @@ def test_ensemble_passes_through_a_file(n_outputs, n_classes):
     ],
 )
 def test_file_of_an_ensemble_is_refused_with_wrong_outputs(n_classes, change, message):
-    with pytest.raises(ModelFileError, match=message):
+    with pytest.raises(ContainerError, match=message):
         read_from_file(make_ensemble()[0], n_classes, leaf_values=change)

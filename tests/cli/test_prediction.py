@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("typer", reason="the command line needs typer")
 
 from mpboost import MPBoostClassifier, load_model, read_table, save_model
+from mpboost._threads import make_threads
 from mpboost.cli import prediction
 from mpboost.estimators import base
 from mpboost.estimators.predictions import ClassPredictions
-from mpboost.estimators.threads import make_threads
 from tests.support.customers import WRITERS, make_customers
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from mpboost.data import sources
 from mpboost.data.checks import check_table
-from mpboost.data.sources import _view_as_block
+from mpboost.data.sources import view_as_block
 from mpboost.data.tables import ColumnTable, DenseTable
 from tests.support.inputs import check, each_frame, fit, read
 
@@ -90,7 +90,7 @@ def test_check_training_data_finds_no_one_array_where_columns_are_apart():
         assert isinstance(table, ColumnTable)
         np.testing.assert_array_equal(table.to_array(), parts.to_numpy())
     apart = {"gap": [X[:, 0], X[:, 1], X[:, 3]], "slice": [X[:-1, 0], X[::2, 1]], "type": [X[:, 0], X.view("i8")[:, 1]]}
-    assert {name: _view_as_block(columns) for name, columns in apart.items()} == dict.fromkeys(apart)
+    assert {name: view_as_block(columns) for name, columns in apart.items()} == dict.fromkeys(apart)
 
 
 def test_check_training_data_keeps_whole_numbers_exact():

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from mpboost import ModelFileError
+from mpboost.containers.container import CHECKSUM, PROLOGUE
 from mpboost.model_files import container
-from mpboost.model_files.container import CHECKSUM, MAGIC, PROLOGUE, SCHEMA, read_container, write_container
+from mpboost.model_files.container import MAGIC, SCHEMA, read_container, write_container
 
 HEADER = {"estimator": "X", "values": {"a": 1, "b": 0.1, "c": "é\ud800", "d": None}}
 ARRAYS = {

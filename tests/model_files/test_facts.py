@@ -10,7 +10,8 @@ import pytest
 
 import mpboost
 from mpboost import ModelFileError, load_model, save_model
-from mpboost.model_files.container import MAGIC, PROLOGUE, write_container
+from mpboost.containers.container import PROLOGUE
+from mpboost.model_files.container import MAGIC, write_container
 from mpboost.model_files.facts import HOMES, collect_facts, read_defaults, read_facts
 from mpboost.model_files.model_file import ESTIMATORS
 from tests.support.model_files import read_parts, set_array, set_value

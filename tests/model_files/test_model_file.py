@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from mpboost import ModelFileError, MPBoostClassifier, load_model, save_model
-from mpboost.model_files.attribute_kinds import Parts, Plain, Strings
+from mpboost.containers.attribute_kinds import Parts, Plain, Strings
 from mpboost.model_files.container import SCHEMA, read_container, write_container
 from mpboost.model_files.model_file import FIELDS
 from tests.support.helpers import SMALL, StopAt, describe_model, make_integers

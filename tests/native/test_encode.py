@@ -55,14 +55,37 @@ def test_encode_of_large_pieces_is_exact(dtype, n_threads):
 
 @pytest.mark.parametrize("n_edges", [0, 1, 2, 3, 4, 7, 8, 9, 63, 64, 65, 127, 128, 129, 253, 254])
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 600])
-def test_encode_counts_the_edges_below_each_value(threads, n_rows, n_edges):
+def test_encode_counts_the_edges_below_each_value(kernels, threads, n_rows, n_edges):
     # A few values are looked up in another way than many.
     mapper = _native.BinMapper(np.arange(float(n_edges)), np.array([0, n_edges]))
     probes = np.concatenate([np.arange(-1.0, 257.0, 0.5), [np.nan, np.inf, -np.inf]])
-    for first in range(0, len(probes), n_rows):
-        values = probes[first : first + n_rows]
-        codes = mapper.transform(values[:, None], threads).codes[0]
-        np.testing.assert_array_equal(codes, find_codes(values, np.arange(n_edges)))
+    for dtype in ("float32", "float64"):
+        for first in range(0, len(probes), n_rows):
+            values = probes[first : first + n_rows].astype(dtype)
+            codes = mapper.transform(values[:, None], threads).codes[0]
+            np.testing.assert_array_equal(codes, find_codes(values, np.arange(n_edges)))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "uint32", "int64", "uint64", "float32"])
+def test_encode_of_numbers_beside_edges_is_exact(kernels, threads, dtype):
+    # Edges that the type does not have, numbers that double precision does not have.
+    rng = np.random.default_rng(0)
+    limits = np.finfo(dtype) if dtype == "float32" else np.iinfo(dtype)
+    low, high = float(limits.min), float(limits.max)
+    edges = np.unique(rng.uniform(low / 2 - 1, high / 2 + 1, 200))
+    edges = np.unique([*edges, -0.5, 0.5, low - 1.0, *(edges[::9] + 1e-9), *np.round(edges[::7])])[:254]
+    mapper = _native.BinMapper(edges, np.array([0, len(edges)]))
+    near = np.clip(edges, low, high / 2)
+    values = np.concatenate(
+        [near.astype(dtype), np.round(near).astype(dtype), np.array([limits.min, limits.max], dtype)]
+    )
+    one = np.array(1, dtype)
+    with np.errstate(over="ignore"):
+        values = np.concatenate(
+            [values, values + one, values - one, np.nextafter(values.astype("f4"), 0).astype(dtype)]
+        )
+    codes = mapper.transform(values[:, None], threads).codes[0]
+    np.testing.assert_array_equal(codes, find_codes(values, edges))
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
@@ -139,6 +162,54 @@ def test_encode_needs_columns(threads):
     mapper = _native.BinMapper.fit(np.ones((4, 1)), 255, threads)
     with pytest.raises(TypeError):
         mapper.encode(np.ones((4, 1)), None, 0, 0, threads)
+
+
+@pytest.mark.parametrize("n_bins", [1, 2, 100, 254, 255])
+@pytest.mark.parametrize("first_row", [0, 1, 44])
+def test_put_stores_codes_up_to_the_last_bin(n_bins, first_row):
+    codes = np.random.default_rng(0).permutation(np.arange(256, dtype=np.uint8))
+    columns = _native.BinnedColumns(300, 3)
+    columns.put(1, first_row, codes, n_bins)
+    expected = np.zeros((3, 300), dtype=np.uint8)
+    expected[1, first_row : first_row + 256] = np.where(codes == 255, 255, np.minimum(codes, n_bins - 1))
+    np.testing.assert_array_equal(columns.codes, expected)
+    assert describe(columns) == [(1, False), (n_bins, True), (1, False)]
+
+
+def test_put_of_whole_columns_forgets_what_was_there():
+    columns = _native.BinnedColumns(4, 1)
+    known = []
+    for first_row, codes in [(1, [0, 1]), (0, [255]), (2, [3, 4]), (0, [0, 1, 2, 3]), (0, [1, 255, 0, 0])]:
+        columns.put(0, first_row, np.array(codes, dtype=np.uint8), 5)
+        known.append(columns.has_missing(0))
+    assert known == [False, True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("column", "first_row", "n", "n_bins", "message"),
+    [
+        (-1, 0, 1, 5, "beyond"),
+        (2, 0, 1, 5, "beyond"),
+        (2**62, 0, 1, 5, "beyond"),
+        (0, -1, 1, 5, "beyond"),
+        (0, 4, 1, 5, "beyond"),
+        (0, 0, 5, 5, "beyond"),
+        (0, 2**63 - 1, 4, 5, "beyond"),
+        (0, 0, 1, 0, "bins"),
+        (0, 0, 1, 256, "bins"),
+    ],
+)
+def test_put_rejects_wrong_arguments(column, first_row, n, n_bins, message):
+    columns = _native.BinnedColumns(4, 2)
+    with pytest.raises(ValueError, match=message):
+        columns.put(column, first_row, np.ones(n, dtype=np.uint8), n_bins)
+    assert not columns.codes.any()
+
+
+@pytest.mark.parametrize("codes", [np.ones(4, dtype=np.int64), np.ones(8, dtype=np.uint8)[::2], np.ones((4, 1), "u1")])
+def test_put_takes_bytes_alone(codes):
+    with pytest.raises(TypeError):
+        _native.BinnedColumns(4, 1).put(0, 0, codes, 5)
 
 
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (1, 1), (127, 3), (129, 300)])

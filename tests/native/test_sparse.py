@@ -55,9 +55,9 @@ def assert_same_columns(found, expected):
         assert (found.n_bins(j), found.has_missing(j)) == (expected.n_bins(j), expected.has_missing(j))
 
 
-def assert_like_dense(dense, csc, max_bins, threads):
-    mapper = _native.BinMapper.fit_sparse(*csc, max_bins, threads)
-    expected = _native.BinMapper.fit(dense, max_bins, threads)
+def assert_like_dense(dense, csc, max_bins, threads, rows=None):
+    mapper = _native.BinMapper.fit_sparse(*csc, max_bins, threads, rows)
+    expected = _native.BinMapper.fit(dense, max_bins, threads, rows)
     np.testing.assert_array_equal(mapper.offsets, expected.offsets)
     assert mapper.edges.tobytes() == expected.edges.tobytes()
     columns = mapper.transform_sparse(*csc, threads)
@@ -97,12 +97,18 @@ def test_sparse_tables_of_any_numbers_are_binned_like_dense_ones(threads, max_bi
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
-@pytest.mark.parametrize("n_rows", [200_000, 200_003, 270_000, 450_000])
-def test_sparse_tables_are_sampled_like_dense_ones(threads, dtype, n_rows):
-    # With little more than 200 000 rows some are in the sample twice.
-    dense, csc = make_sparse(dtype, n_rows, 3, 0.2)
-    assert_like_dense(dense, csc, 100, threads)
-    assert_like_dense(dense, csc, 255, threads)
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 1.0])
+def test_sparse_tables_of_given_rows_are_binned_like_dense_ones(threads, dtype, share):
+    dense, csc = make_sparse(dtype, 3000, 3, 0.2)
+    rows = np.flatnonzero(np.random.default_rng(0).random(3000) < share)
+    assert_like_dense(dense, csc, 100, threads, rows)
+    assert_like_dense(dense, csc, 255, threads, rows)
+
+
+@pytest.mark.parametrize("rows", [[-1], [0, 4], [1, 1], [2, 1]])
+def test_sparse_tables_reject_wrong_rows(threads, rows):
+    with pytest.raises(ValueError, match="rows must ascend"):
+        _native.BinMapper.fit_sparse(np.array([0, 1]), np.array([0]), np.ones(1), 4, 255, threads, np.array(rows))
 
 
 @pytest.mark.parametrize("n_rows", [1, 127, 128, 129, 255, 256, 257, 5000])

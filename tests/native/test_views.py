@@ -207,6 +207,98 @@ def test_view_never_copies_what_it_cannot_see(codes):
 def test_views_are_not_written_to(threads):
     columns = view(np.zeros((1, 128), dtype=np.uint8), 128)
     mapper = _native.BinMapper(np.array([0.5]), np.array([0, 1]))
-    with pytest.raises(ValueError, match="cannot be written"):
-        mapper.encode(np.ones((128, 1)), columns, 0, 0, threads)
-    assert not columns.codes.any()
+    for some in (columns, columns.slice(0, 128), _native.BinnedColumns(128, 1).slice(0, 128)):
+        with pytest.raises(ValueError, match="cannot be written"):
+            mapper.encode(np.ones((128, 1)), some, 0, 0, threads)
+        with pytest.raises(ValueError, match="cannot be written"):
+            some.put(0, 0, np.ones(5, dtype=np.uint8), 3)
+        assert not some.codes.any()
+
+
+def own(codes):
+    """Make columns that own a copy of codes."""
+    columns = _native.BinnedColumns(codes.shape[1], len(codes))
+    for j, column in enumerate(codes):
+        columns.put(j, 0, column, 255)
+    return columns
+
+
+@pytest.fixture(params=["owned", "viewed", "sliced"])
+def whole(request, codes):
+    if request.param == "owned":
+        return own(codes)
+    if request.param == "viewed":
+        return view(pad(codes))
+    return view(pad(np.pad(codes, [(0, 0), (256, 100)]), filler=9), 1356).slice(256, N_ROWS)
+
+
+@pytest.mark.parametrize(("first_row", "n_rows"), [(0, N_ROWS), (0, 0), (896, 104), (128, 700), (512, 1), (384, 128)])
+def test_slice_has_some_rows_and_the_facts_of_all(whole, codes, first_row, n_rows):
+    part = whole.slice(first_row, n_rows)
+    assert (part.n_rows, part.n_columns) == (n_rows, N_COLUMNS)
+    np.testing.assert_array_equal(part.codes, codes[:, first_row : first_row + n_rows])
+    assert n_rows == 0 or np.shares_memory(part.codes, whole.codes)
+    assert [part.n_bins(j) for j in range(N_COLUMNS)] == [whole.n_bins(j) for j in range(N_COLUMNS)]
+    assert all(part.has_missing(j) for j in range(N_COLUMNS))
+
+
+@pytest.mark.parametrize("n_splits", [0, 40, 700])
+@pytest.mark.parametrize(("first_row", "n_rows"), [(0, 500), (128, 872), (256, 130), (640, 3)])
+def test_trees_find_the_same_leaves_in_a_slice(kernels, threads, whole, codes, n_splits, first_row, n_rows):
+    splits = make_random_splits(np.random.default_rng(n_splits), n_splits, N_COLUMNS)
+    leaves = np.empty(n_rows, dtype=np.int32)
+    tree = make_tree(splits, np.ones(n_splits + 1), N_COLUMNS)
+    tree.apply_leaves(whole.slice(first_row, n_rows), leaves, threads)
+    np.testing.assert_array_equal(leaves, find_leaves(splits, codes[:, first_row : first_row + n_rows]))
+
+
+def test_growers_grow_the_same_trees_on_a_slice(kernels, whole, codes):
+    """The sizes of minipatches and of the columns make all kernels read up to the end of a slice."""
+    rng = np.random.default_rng(0)
+    first_row, n_rows = 256, 744
+    part, copied = whole.slice(first_row, n_rows), own(np.ascontiguousarray(codes[:, first_row:]))
+    patch = np.arange(0, n_rows, 2), np.arange(N_COLUMNS)
+    signs = rng.choice([-1, 1], n_rows).astype(np.int8)
+    numbers, gradients = rng.normal(size=n_rows), rng.normal(size=n_rows // 2)
+    hessians, ranks = np.ones(n_rows // 2), np.arange(2, dtype=np.uint16)
+    for grow in (
+        lambda columns: _native.BinaryGrower(0, 1, 1.0).grow(columns, *patch, signs),
+        lambda columns: _native.ClassGrower(0, 1, ranks).grow(columns, *patch, (signs > 0).astype(np.uint16)),
+        lambda columns: _native.ValueGrower(0, 1).grow(columns, *patch, numbers),
+        lambda columns: _native.GradientGrower(31, 0, 1, 1.0, 64).grow(columns, *patch, gradients, hessians, 0, 0),
+    ):
+        tree, expected = grow(part).tree, grow(copied).tree
+        np.testing.assert_array_equal(tree.splits, expected.splits)
+        np.testing.assert_array_equal(tree.leaf_values, expected.leaf_values)
+
+
+def test_slice_keeps_what_it_is_a_view_of(codes):
+    padded = pad(codes)
+    memory = weakref.ref(padded)
+    part = view(padded).slice(128, 500).slice(128, 200)
+    del padded
+    gc.collect()
+    np.testing.assert_array_equal(part.codes, codes[:, 256:456])
+    owned = own(codes).slice(128, 200)
+    gc.collect()
+    np.testing.assert_array_equal(owned.codes, codes[:, 128:328])
+    del part
+    gc.collect()
+    assert memory() is None
+
+
+@pytest.mark.parametrize(
+    ("first_row", "n_rows", "message"),
+    [
+        (1, 10, "multiple of 128"),
+        (-128, 10, "beyond"),
+        (0, -1, "beyond"),
+        (0, N_ROWS + 1, "beyond"),
+        (128, N_ROWS - 127, "beyond"),
+        (1024, 0, "beyond"),
+        (2**62, 2**62, "beyond"),
+    ],
+)
+def test_slice_rejects_wrong_rows(whole, first_row, n_rows, message):
+    with pytest.raises(ValueError, match=message):
+        whole.slice(first_row, n_rows)

@@ -29,7 +29,7 @@ from mpboost import (
     OOPSearch,
     oop_tune,
 )
-from mpboost.boosting.progress import Bar
+from mpboost._bars import Bar
 from tests.support.helpers import FailAt, describe_model
 from tests.support.searches import GRID, SIZES, make_search
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,11 +17,14 @@ namespace mpboost {
 // `code <= b` and `value <= edges[b]` are the same test; NaN has missing_code.
 class BinMapper {
  public:
+  // The rows that bins are computed from, ascending; none given: all.
+  using Rows = std::optional<std::span<const std::int64_t>>;
+
   // Make at most max_bins bins per feature: one per distinct value where these are few, else bins with about equally
-  // many rows of a sample of at most 200 000, which is the same for any seed. Infinities are values like others. uint8
-  // tables keep their values as codes when max_bins is 255 (254 and 255 share one, since 255 means missing).
-  static BinMapper fit(const TableView& view, int max_bins, Threads& threads);
-  static BinMapper fit(const SparseView& view, int max_bins, Threads& threads);
+  // many of the given rows. Infinities are values like others. uint8 tables keep their values as codes when max_bins is
+  // 255 (254 and 255 share one, since 255 means missing), by the largest value of all rows.
+  static BinMapper fit(const TableView& view, int max_bins, Threads& threads, Rows rows = {});
+  static BinMapper fit(const SparseView& view, int max_bins, Threads& threads, Rows rows = {});
 
   // Takes the edges of all features end to end, those of feature j at [offsets[j], offsets[j + 1]).
   BinMapper(std::vector<double> edges, std::vector<std::int64_t> offsets);

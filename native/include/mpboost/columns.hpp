@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -22,8 +23,9 @@ inline constexpr int max_value_bins = 255;         // codes 0..254 are values
 //  column 0  128 codes       128 codes  ...  codes, then up to 128 bytes that mean nothing
 //  column 1  128 codes       128 codes  ...
 //
-// The codes are the object's own, or a view of memory that someone else owns, say of a mapped file. What a view holds
-// may break the promises about bins and missing values: whoever reads codes must stay in bounds for any byte.
+// The codes are the object's own, or a view of memory that someone else owns, say of a mapped file, or of some rows of
+// other columns, where the next column may be farther away than n_rows() tells (stride). What a view holds may break
+// the promises about bins and missing values: whoever reads codes must stay in bounds for any byte.
 class BinnedColumns {
  public:
   // Begins with all codes 0, in a single bin.
@@ -49,6 +51,19 @@ class BinnedColumns {
         has_missing_(std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(n_columns))),
         codes_(codes) {}
 
+  // A view of some rows, the first one a multiple of block_rows, of these columns, which must live as long and stay the
+  // same. Its bins, and whether values are missing, are those of all rows.
+  BinnedColumns slice(std::int64_t first_row, std::int64_t n_rows) const {
+    if (first_row < 0 || n_rows < 0 || first_row > n_rows_ - n_rows)
+      throw std::invalid_argument("the slice reaches beyond the columns");
+    if (first_row % block_rows != 0) throw std::invalid_argument("a slice begins at a multiple of 128 rows");
+    BinnedColumns part(n_rows, n_columns_, codes_ + first_row);
+    part.stride_ = stride_;
+    part.n_bins_ = n_bins_;
+    for (std::int64_t j = 0; j < n_columns_; ++j) part.set_has_missing(j, has_missing(j));
+    return part;
+  }
+
   std::int64_t n_rows() const { return n_rows_; }
   std::int64_t n_columns() const { return n_columns_; }
   std::int64_t stride() const { return stride_; }
@@ -69,6 +84,24 @@ class BinnedColumns {
   }
   void set_has_missing(std::int64_t j, bool has) {
     has_missing_[static_cast<std::size_t>(j)].store(has, std::memory_order_relaxed);
+  }
+
+  // Store codes in column j from first_row on. Those beyond the bins, but for missing_code, go to the last bin.
+  void put(std::int64_t j, std::int64_t first_row, std::span<const std::uint8_t> codes, int n_bins) {
+    const auto n = static_cast<std::int64_t>(codes.size());
+    if (j < 0 || j >= n_columns_ || first_row < 0 || first_row > n_rows_ - n)
+      throw std::invalid_argument("the codes reach beyond the columns");
+    if (n_bins < 1 || n_bins > max_value_bins) throw std::invalid_argument("numbers of bins must be in [1, 255]");
+    std::uint8_t* out = writable_column(j) + first_row;
+    const auto last = static_cast<std::uint8_t>(n_bins - 1);
+    std::uint8_t most = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint8_t code = codes[static_cast<std::size_t>(i)];
+      most = std::max(most, code);
+      out[i] = code == missing_code ? code : std::min(code, last);
+    }
+    set_n_bins(j, n_bins);
+    set_has_missing(j, most == missing_code || (has_missing(j) && n < n_rows_));
   }
 
   // Whether the codes of column j are as n_bins and has_missing say.

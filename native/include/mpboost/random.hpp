@@ -10,12 +10,11 @@ namespace mpboost {
 enum class Purpose : std::uint64_t {
   observations = 1,
   features = 2,
-  bin_sample = 3,
+  row_sample = 3,
   permutation = 4,
   completion = 5,
   colours = 6,
   thresholds = 7,
-  residuals = 8,
   reserved = 9
 };
 

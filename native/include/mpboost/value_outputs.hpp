@@ -56,8 +56,4 @@ struct MedianRows {
 void weigh_residuals(const double* labels, const double* sums, std::int64_t n_rows, std::int64_t n_learners,
                      const MedianRows& median, const ResidualWeights& weights, Threads& threads);
 
-// All rows or, of more than max_rows, about so many: always the same, and whether a row is among them depends on its
-// number and on n_rows alone.
-std::vector<std::int64_t> sample_rows(std::int64_t n_rows, std::int64_t max_rows);
-
 }  // namespace mpboost

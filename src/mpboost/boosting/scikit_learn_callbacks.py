@@ -29,7 +29,7 @@ class ForwardToScikitLearn(Callback):
         self,
         estimator: Any,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None,
         metadata: dict[str, Any] | None,
         describe: Callable[[BoostingRun], dict[str, Any]],
     ):

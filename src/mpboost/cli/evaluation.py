@@ -38,7 +38,7 @@ def evaluate(
         fitted = open_model(model)
         data, y, target = read_labelled_table(tables, fitted, reading, out, target)
         evaluation = evaluate_model(fitted, make_model_features(data, fitted), y)
-        n_training = count(len(fitted.observation_probabilities_), "row")
+        n_training = count(fitted.n_samples_, "row")
         kind = "the training table" if evaluation.is_training else f"new data (the model was trained on {n_training})"
         out.title(Path(data.name).name, f"{count(evaluation.n_rows, 'row')}: {kind}")
         show_scores(evaluation, out)

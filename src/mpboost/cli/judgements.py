@@ -136,6 +136,6 @@ def offer_score(model: MinipatchBooster, reading: TableReading, predicted: NDArr
         score = f"accuracy {format_share(float(np.mean(y == predicted)))}"
     else:
         score = f"R² {compute_r2(predicted, y.astype(np.float64)):.3f}"
-    is_training = np.array_equal(decode_targets(model, model._targets), y)
+    is_training = hasattr(model, "_targets") and np.array_equal(decode_targets(model, model._targets), y)
     note = ", too good since it is the training table" if is_training else ""
     return f"The table has the target {target}: {score}{note}; mpboost evaluate shows more."

@@ -93,12 +93,22 @@ def learn_categories(factors: Factors, max_codes: int, rows: NDArray[np.bool_] |
     >>> learn_categories(factorise(np.array([7, 3, 3, 7, 5, 9])), max_codes=3)
     Categories(values=[3, 7], has_other=True)
     """
+    totals: dict[Key, int] = {}
+    count_categories(factors, totals, rows)
+    return choose_categories(totals, max_codes)
+
+
+def count_categories(factors: Factors, totals: dict[Key, int], rows: NDArray[np.bool_] | None = None) -> None:
+    """Add the numbers of rows that have each category, by default of all rows, to the totals."""
     positions = factors.positions if rows is None else factors.positions[rows]
     counts = np.bincount(positions[positions >= 0], minlength=len(factors.values))
-    totals: dict[Key, int] = {}
     for value, count in zip(factors.values, counts.tolist(), strict=True):
         if value is not None and count:
             totals[value] = totals.get(value, 0) + count
+
+
+def choose_categories(totals: dict[Key, int], max_codes: int) -> Categories:
+    """List the categories that get codes of their own, given the number of rows that have each."""
     values = _sort(totals)
     if len(values) <= max_codes:
         return Categories(values)

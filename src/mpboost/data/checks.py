@@ -22,6 +22,7 @@ from mpboost._compat import check_sample_weight, check_y
 from mpboost.data.categories import Categories, Factors, as_keys, learn_categories, make_categorical_mask
 from mpboost.data.sources import WIDE_TYPES, Source, read_native, read_source, refuse_lazy
 from mpboost.data.tables import ColumnTable, Table
+from mpboost.data.targets import CodedTargets, Targets
 
 #: The largest target of a regression.
 MAX_VALUE = 1e100
@@ -50,7 +51,7 @@ class TrainingData:
     ----------
     table : Table
         The features.
-    y : array of shape (n_samples,)
+    y : array of shape (n_samples,) or CodedTargets
         The labels.
     sample_weight : float64 array of shape (n_samples,) or None
         Not negative, not all zero.
@@ -62,7 +63,7 @@ class TrainingData:
     """
 
     table: Table
-    y: NDArray[Any]
+    y: Targets
     sample_weight: NDArray[np.float64] | None
     known: dict[str, Any]
 
@@ -144,7 +145,16 @@ def check_targets(
 
 
 @_refuse_odd_numbers()
-def list_classes(y: NDArray[Any]) -> NDArray[Any]:
+def check_coded_targets(
+    estimator: BaseEstimator, y: CodedTargets, sample_weight: Any = None
+) -> tuple[CodedTargets, NDArray[np.float64] | None]:
+    """Check targets of which only the distinct values are looked at, and the weights of their rows."""
+    y = CodedTargets(_check_targets(estimator, y.values), y.codes)
+    return y, _check_weights(sample_weight, y.codes)
+
+
+@_refuse_odd_numbers()
+def list_classes(y: Targets) -> NDArray[Any]:
     """List the classes, sorted.
 
     Examples
@@ -153,7 +163,7 @@ def list_classes(y: NDArray[Any]) -> NDArray[Any]:
     >>> list_classes(np.array(["no", "yes", "no"]))
     array(['no', 'yes'], dtype='<U3')
     """
-    distinct = _list_distinct(y)
+    distinct = y.list_distinct() if isinstance(y, CodedTargets) else _list_distinct(y)
     check_classification_targets(np.repeat(distinct, 2))  # twice: it would take labels that all differ for numbers
     classes = np.unique(distinct)
     if len(classes) < 2:
@@ -168,7 +178,7 @@ def list_classes(y: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+def encode_labels(y: Targets, classes: NDArray[Any]) -> NDArray[Any]:
     """Code labels: two classes as -1 and +1, more of them as 0, 1, 2, ...
 
     Examples
@@ -179,6 +189,8 @@ def encode_labels(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     >>> encode_labels(np.array([5, 7, 6]), np.array([5, 6, 7]))
     array([0, 2, 1], dtype=uint16)
     """
+    if isinstance(y, CodedTargets):
+        return encode_labels(y.values, classes)[y.codes]
     if len(classes) == 2:
         return np.where(y == classes[1], 1, -1).astype(np.int8)
     return np.searchsorted(classes, y).astype(np.uint16)
@@ -230,7 +242,7 @@ def _encode(
 def _check_targets(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
-    y = _as_array(y, "y")
+    y = read_targets(y, "y")
     return _check_values(estimator, y) if is_regressor(estimator) else _check_labels(estimator, y)
 
 
@@ -277,7 +289,7 @@ def _check_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
         distinct = as_keys(labels)
         if None in distinct:
             raise ValueError("Unknown label type: y contains missing values (None, NaN, NA); remove these rows.")
-        _refuse_odd_labels(labels)
+        refuse_odd_labels(labels)
         if all(isinstance(label, int) for label in distinct):  # bools, too
             whole = np.array(y.tolist())
             y = whole if whole.dtype.kind in "biu" else y
@@ -285,7 +297,7 @@ def _check_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
     return check_y(y, estimator=estimator)
 
 
-def _refuse_odd_labels(labels: NDArray[Any]) -> None:
+def refuse_odd_labels(labels: NDArray[Any]) -> None:
     """Raise an error for labels that are neither text nor numbers, or both."""
     texts = [label for label in labels if isinstance(label, str)]
     others = [label for label in labels if not isinstance(label, str)]
@@ -312,14 +324,14 @@ def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] |
         return None
     if isinstance(sample_weight, Number):  # scikit-learn would not check it
         sample_weight = np.full(len(y), sample_weight)
-    weights = _as_array(sample_weight, "sample_weight")
+    weights = read_targets(sample_weight, "sample_weight")
     weights = check_sample_weight(weights, y, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return weights
 
 
-def _as_array(values: Any, name: str) -> Any:
+def read_targets(values: Any, name: str) -> Any:
     """Convert a column or a frame of any library to an array; scikit-learn refuses anything else later."""
     native = read_native(values, name)
     refuse_lazy(values, name)

@@ -26,7 +26,11 @@ DAY, HOUR = 86_400_000_000, 3_600_000_000  # in microseconds
 
 
 def split_dates(
-    frame: nw.DataFrame[Any], known: Collection[str] | None = None, *, keep: Collection[str] = ()
+    frame: nw.DataFrame[Any],
+    known: Collection[str] | None = None,
+    *,
+    keep: Collection[str] = (),
+    keep_constant: bool = False,
 ) -> nw.DataFrame[Any]:
     """Replace each column of dates or times by columns of its parts, such as ``signup:days`` and ``signup:month``.
 
@@ -39,6 +43,8 @@ def split_dates(
         for a fit; of a date that never changes, the first part.
     keep : collection of str
         Columns to leave as they are, since their dates are categories.
+    keep_constant : bool
+        Whether to make all parts, even of a date that never changes: other rows may have other dates.
 
     Returns
     -------
@@ -71,7 +77,7 @@ def split_dates(
             continue
         moments = _read_moments(found[name])
         values = {part: _compute_part(moments, part) for part in columns[name]}
-        if known is None:
+        if known is None and not keep_constant:
             differing = {part: numbers for part, numbers in values.items() if not _is_constant(numbers)}
             values = differing or dict([next(iter(values.items()))])
         for part, numbers in values.items():

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from mpboost import _native
 from mpboost.data.checks import TrainingData, encode_labels, list_classes
 from mpboost.data.tables import Table
+from mpboost.data.targets import CodedTargets, Targets, spread_targets
 
 #: Minimum weight of a row, as a share of the heaviest one; lighter rows are raised to it. No sum shows the difference.
 #: But if only light rows differ, the variance is as small, and squares of what is divided by it must not overflow.
@@ -74,12 +75,12 @@ class Problem:
         spread[self.is_present] = values
         return spread
 
-    def with_validation(self, table: Table, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> "Problem":
+    def with_validation(self, table: Table, y: Targets, sample_weight: NDArray[np.float64] | None) -> "Problem":
         """Return the problem with validation rows, whose classes must occur in training."""
-        weights = None if sample_weight is None else _normalise(sample_weight)
+        weights = _normalise(sample_weight)
         if self.classes is None:
-            return replace(self, validation=Examples(table, y, weights, weights))
-        unknown = np.setdiff1d(y, self.classes)
+            return replace(self, validation=Examples(table, spread_targets(y), weights, weights))
+        unknown = np.setdiff1d(y.list_distinct() if isinstance(y, CodedTargets) else y, self.classes)
         if len(unknown):
             examples = ", ".join(map(repr, unknown[:5].tolist())) + (", ..." if len(unknown) > 5 else "")
             raise ValueError(f"y_val contains labels that y does not have: {examples}.")
@@ -89,16 +90,15 @@ class Problem:
 
 def make_class_problem(data: TrainingData, class_weight: Any) -> Problem:
     """Make a classification problem: drop rows of weight 0, code the labels, combine the weights."""
-    weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
+    weights = data.sample_weight
     if class_weight is not None:
-        weights = _multiply(weights, data.y, class_weight)
+        weights = _multiply(np.ones(len(data.y)) if weights is None else weights, data.y, class_weight)
     table, y, weights, is_present = _leave_out(data, weights)
     classes = list_classes(y)
     normalised = score_weights = _normalise(weights)
     if class_weight is not None:
         given = data.sample_weight
-        kept = given if given is None or is_present is None else given[is_present]
-        score_weights = None if kept is None else _normalise(kept)
+        score_weights = _normalise(given if given is None or is_present is None else given[is_present])
     examples = Examples(table, encode_labels(y, classes), normalised, score_weights)
     return Problem(
         examples, classes, is_present, data.known.get("is_categorical_"), data.known.get("feature_names_in_")
@@ -107,17 +107,18 @@ def make_class_problem(data: TrainingData, class_weight: Any) -> Problem:
 
 def make_value_problem(data: TrainingData) -> Problem:
     """Make a regression problem: drop rows of weight 0."""
-    weights = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
-    table, y, weights, is_present = _leave_out(data, weights)
+    table, y, weights, is_present = _leave_out(data, data.sample_weight)
     normalised = _normalise(weights)
-    examples = Examples(table, y, normalised, normalised)
+    examples = Examples(table, spread_targets(y), normalised, normalised)
     return Problem(examples, None, is_present, data.known.get("is_categorical_"), data.known.get("feature_names_in_"))
 
 
 def _leave_out(
-    data: TrainingData, weights: NDArray[np.float64]
-) -> tuple[Table, NDArray[Any], NDArray[np.float64], NDArray[np.bool_] | None]:
+    data: TrainingData, weights: NDArray[np.float64] | None
+) -> tuple[Table, Targets, NDArray[np.float64] | None, NDArray[np.bool_] | None]:
     """Drop the rows of weight 0; return the others, and a mask of them, or None if all are left."""
+    if weights is None:
+        return data.table, data.y, None, None
     is_present = weights > 0
     if not is_present.any():
         raise ValueError("class_weight and sample_weight leave no row with a weight above 0.")
@@ -126,13 +127,13 @@ def _leave_out(
     return data.table.take_rows(np.flatnonzero(is_present)), data.y[is_present], weights[is_present], is_present
 
 
-def _multiply(weights: NDArray[np.float64], y: NDArray[Any], class_weight: Any) -> NDArray[np.float64]:
+def _multiply(weights: NDArray[np.float64], y: Targets, class_weight: Any) -> NDArray[np.float64]:
     """Multiply the weights of rows by the weights of their classes."""
     weights, is_present = weights.copy(), weights > 0
     try:
         with np.errstate(over="ignore"):
             # "balanced" counts only the rows that are present.
-            weights[is_present] *= compute_sample_weight(class_weight, y[is_present])
+            weights[is_present] *= compute_sample_weight(class_weight, spread_targets(y[is_present]))
         is_good = bool((weights >= 0).all() and np.isfinite(weights).all())
     except OverflowError:  # integers that do not fit in float64
         is_good = False
@@ -143,8 +144,10 @@ def _multiply(weights: NDArray[np.float64], y: NDArray[Any], class_weight: Any) 
     return weights
 
 
-def _normalise(weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def _normalise(weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
     """Scale the weights to a mean of 1, and raise positive ones to ``MIN_WEIGHT``; return None if all are the same."""
+    if weights is None:
+        return None
     heaviest = weights.max()
     if weights.min() == heaviest:
         return None

@@ -60,7 +60,13 @@ class Source(Protocol):
 
 
 def read_source(
-    estimator: BaseEstimator, X: Any, *, reset: bool, has_categories: bool, dated_categories: Collection[Any] = ()
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    reset: bool,
+    has_categories: bool,
+    dated_categories: Collection[Any] = (),
+    is_part: bool = False,
 ) -> Source:
     """Check a table, its number of features and their names by scikit-learn's rules and messages.
 
@@ -76,6 +82,8 @@ def read_source(
         Whether columns of an array may contain other values than numbers.
     dated_categories : collection
         Names of columns whose dates are categories; the dates of all others become numbers.
+    is_part : bool
+        Whether there are other rows: then all parts of dates are kept.
     """
     if sparse.issparse(X):
         if X.ndim != 2:
@@ -90,7 +98,7 @@ def read_source(
         if isinstance(frame, nw.DataFrame):
             _check_not_empty(frame)
             known = None if reset else getattr(estimator, "feature_names_in_", None)
-            frame = _split_dates(frame, known, dated_categories)
+            frame = _split_dates(frame, known, dated_categories, is_part)
             validate_data(estimator, _make_header(frame), reset=reset, skip_check_array=True)
             array = _read_at_once(frame)
             return FrameSource(list(frame.iter_columns())) if array is None else ArraySource(array, frame.columns)
@@ -197,7 +205,7 @@ class FrameSource:
     def to_table(self) -> Table:
         """Convert all columns to a table of numbers."""
         columns = [self.read_numbers(feature) for feature in range(len(self.columns))]
-        block = _view_as_block(columns)
+        block = view_as_block(columns)
         return ColumnTable(columns, [None] * len(columns)) if block is None else DenseTable(block)
 
     def read_numbers(self, feature: int) -> NDArray[Any]:
@@ -258,9 +266,11 @@ class _Header:
         return self._names
 
 
-def _split_dates(frame: nw.DataFrame[Any], known: Collection[str] | None, keep: Collection[Any]) -> nw.DataFrame[Any]:
+def _split_dates(
+    frame: nw.DataFrame[Any], known: Collection[str] | None, keep: Collection[Any], keep_constant: bool
+) -> nw.DataFrame[Any]:
     """Split dates into numbers; refuse text where a model knows the parts of dates."""
-    frame = split_dates(frame, known, keep=keep)
+    frame = split_dates(frame, known, keep=keep, keep_constant=keep_constant)
     if known is None:
         return frame
     missing = [name for name in known if name not in frame.columns]
@@ -313,7 +323,7 @@ def _read_at_once(frame: nw.DataFrame[Any]) -> NDArray[Any] | None:
     return native.to_numpy() if is_plain and not others else None
 
 
-def _view_as_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
+def view_as_block(columns: list[NDArray[Any]]) -> NDArray[Any] | None:
     """Return the one array that all columns are views of, as in many frames of pandas; None if there is none."""
     first = columns[0]
     if first.base is None or any(

@@ -28,9 +28,6 @@ BYTES_PER_CALL = 1 << 26
 SPARSE_PIECES = 16
 SPARSE_CELLS = 1 << 14
 
-#: The most rows that bins are computed from; see native/src/binning_edges.cpp.
-SAMPLE_ROWS = 200_000
-
 
 class Table(Protocol):
     """A table that the engine can read."""
@@ -88,12 +85,15 @@ class DenseTable:
 
     def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column."""
+        rows = _sample_rows(self.n_rows)
         if self.array.dtype == np.uint8:  # at least a whole cache line of each row
             step = max(64, BYTES_PER_CALL // self.n_rows)
         else:
-            step = max(threads.size, SORTED_PER_CALL // min(self.n_rows, SAMPLE_ROWS))
+            step = max(threads.size, SORTED_PER_CALL // len(rows))
         starts = range(0, self.n_columns, step)
-        return _join(_native.BinMapper.fit(self.array[:, start : start + step], max_bins, threads) for start in starts)
+        return join_mappers(
+            _native.BinMapper.fit(self.array[:, start : start + step], max_bins, threads, rows) for start in starts
+        )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
         """Convert values to bins."""
@@ -153,18 +153,23 @@ class ColumnTable:
 
     def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column; for categories they are half-way between codes."""
-        return _join(
-            _native.BinMapper.fit(column[:, None], max_bins, threads)
+        rows = _sample_rows(self.n_rows)
+        return join_mappers(
+            _native.BinMapper.fit(column[:, None], max_bins, threads, rows)
             if n_codes is None
-            else _native.BinMapper(*_split_codes(n_codes))
+            else _native.BinMapper(*split_codes(n_codes))
             for column, n_codes in zip(self.columns, self.n_codes, strict=True)
         )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.BinnedColumns:
         """Convert values to bins."""
         columns = _native.BinnedColumns(self.n_rows, self.n_columns)
-        for feature in range(self.n_columns):
-            _encode(self._numbers(feature, slice(None))[:, None], mapper, columns, feature, threads)
+        n_bins = (np.diff(mapper.offsets) + 1).tolist()
+        for feature, (column, n_codes) in enumerate(zip(self.columns, self.n_codes, strict=True)):
+            if n_codes is None:
+                _encode(column[:, None], mapper, columns, feature, threads)
+            else:
+                columns.put(feature, 0, np.ascontiguousarray(column), n_bins[feature])
         return columns
 
     def take_rows(self, rows: Rows) -> Self:
@@ -215,8 +220,9 @@ class SparseTable:
 
     def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
         """Compute the edges of the bins of each column."""
-        return _join(
-            _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, threads) for _, piece in self._pieces()
+        rows = _sample_rows(self.n_rows)
+        return join_mappers(
+            _native.BinMapper.fit_sparse(*piece, self.n_rows, max_bins, threads, rows) for _, piece in self._pieces()
         )
 
     def bin(self, mapper: _native.BinMapper, threads: _native.Threads) -> _native.SparseColumns:
@@ -292,6 +298,11 @@ def as_native(array: NDArray[Any]) -> NDArray[Any]:
         return array.astype(np.float32 if size < 4 else np.float64)
 
 
+def _sample_rows(n_rows: int) -> NDArray[np.int64]:
+    """List the rows that bins are computed from: a matter of the number of rows alone, the same for any seed."""
+    return _native.sample_rows(0, n_rows, n_rows)
+
+
 def _slice_rows(n_rows: int, step: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, n_rows, step))
 
@@ -309,7 +320,7 @@ def _encode(
         mapper.encode(array[row : row + step], columns, row, first_column, threads)
 
 
-def _join(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
+def join_mappers(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
     """Join mappers of some columns each into one."""
     whole = _native.BinMapper(np.empty(0), np.zeros(1, dtype=np.int64))
     for part in mappers:
@@ -317,6 +328,7 @@ def _join(mappers: Iterable[_native.BinMapper]) -> _native.BinMapper:
     return whole
 
 
-def _split_codes(n_codes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def split_codes(n_codes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Compute the edges of a column of categories, half-way between codes, and their offsets."""
     edges = np.arange(0.5, n_codes - 1)
     return edges, np.array([0, len(edges)], dtype=np.int64)

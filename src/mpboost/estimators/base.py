@@ -4,7 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mpboost import _native
 from mpboost._arrays import Floats
 from mpboost._compat import CallbackSupportMixin, fit_context
+from mpboost._threads import make_threads
 from mpboost.boosting.callbacks import Callback, TimeLimit, check_callbacks
 from mpboost.boosting.ensembles import Ensemble
 from mpboost.boosting.history import History
@@ -23,13 +24,15 @@ from mpboost.boosting.loop import boost
 from mpboost.boosting.progress import ProgressBar
 from mpboost.boosting.run import BoostingRun
 from mpboost.boosting.scikit_learn_callbacks import ForwardToScikitLearn
-from mpboost.data.checks import TrainingData, check_table, check_training_data, check_validation_data
+from mpboost.data.checks import TrainingData
 from mpboost.data.problem import Problem
+from mpboost.datasets.dataset import BinnedDataset
 from mpboost.estimators.continuing import check_continues
 from mpboost.estimators.estimates import warn_if_useless
+from mpboost.estimators.inputs import FileWatch, check_table, check_training_data, check_validation_data
 from mpboost.estimators.publishing import Attributes
+from mpboost.estimators.row_attributes import explain_absence, list_row_attributes
 from mpboost.estimators.settings import list_learning_params
-from mpboost.estimators.threads import make_threads
 from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
 from mpboost.outputs.metrics import check_scoring
@@ -47,6 +50,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     """Base class of all estimators of mpboost."""
 
     # What a fit publishes, as far as all estimators have it: see their docstrings, and ``estimators/publishing.py``.
+    n_samples_: int
     n_iter_: int
     best_iteration_: int
     stop_reason_: str
@@ -71,7 +75,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         X_val: Any = None,
@@ -82,13 +86,14 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-            Training data: numbers, including infinities, and categories. NaN, None and null are missing values.
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
+            Training data: numbers, including infinities, and categories. NaN, None and null are missing values. A
+            dataset on disk has its own targets and weights; those that are given here replace them.
         y : array-like of shape (n_samples,)
             Targets: labels of two or more classes for a classifier, numbers for a regressor.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows: for drawing, training and scores. Rows of weight 0 are ignored.
-        X_val : array-like, data frame or sparse matrix of shape (n_val_samples, n_features), default=None
+        X_val : array-like, data frame, sparse matrix or BinnedDataset, default=None
             Validation data. If given, the fit stops by their score instead of the out-of-patch score.
         y_val : array-like of shape (n_val_samples,), default=None
             Targets of the validation data.
@@ -110,10 +115,11 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         problem = self._pose(data)
         validation = X_val, y_val, sample_weight_val
         if any(part is not None for part in validation):
-            problem = problem.with_validation(*check_validation_data(self, data.known, *validation))
+            problem = problem.with_validation(*check_validation_data(self, data, *validation))
         # Assemble the parts, or continue with those of the last fit.
         threads = make_threads(self.n_jobs)
         run = self._open_run(problem, threads)
+        callbacks += [FileWatch(table) for table in (X, X_val) if isinstance(table, BinnedDataset)]
         describe = partial(self._describe, problem=problem, known=data.known)
         if hasattr(self, "_skl_callbacks"):  # callbacks of scikit-learn, from set_callbacks
             metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -165,7 +171,10 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     def _total(self, X: Any) -> NDArray[Any]:
         """Add up the outputs of all learners."""
         check_is_fitted(self)
-        return self._ensemble.total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
+        total = self._ensemble.total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
+        if isinstance(X, BinnedDataset):
+            X.check_intact()
+        return total
 
     def _total_in_batches(self, X: Any, n_rows: int) -> Iterator[NDArray[Any]]:
         """Add up the outputs of all learners, for ``n_rows`` rows at a time; X is checked as a whole."""
@@ -221,6 +230,13 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         if np.isnan(low):
             return repr(self)
         return f"{self!r}\nout-of-patch {self.score_name_}: {self.oop_score_:.4g} (95 %: {low:.4g} to {high:.4g})"
+
+    if not TYPE_CHECKING:  # type checkers would believe that every name exists
+
+        def __getattr__(self, name: str) -> Any:
+            if "n_samples_" in vars(self) and name in list_row_attributes(type(self)):
+                raise AttributeError(explain_absence(name, self.n_samples_))
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
         # A run holds the binned data and native objects: a pickled model can predict, but not continue training.

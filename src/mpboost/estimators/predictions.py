@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from mpboost._arrays import Floats
 from mpboost.estimators.base import MinipatchBooster, PredictedRows
+from mpboost.estimators.inputs import complete_targets
 
 
 class ClassPredictions(ClassifierMixin, MinipatchBooster):
@@ -23,7 +24,7 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -38,7 +39,7 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -53,7 +54,7 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -69,7 +70,7 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
 
         Yields
@@ -84,7 +85,7 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
 
         Yields
@@ -99,7 +100,7 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
 
         Yields
@@ -108,6 +109,25 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
             Like ``predict_proba``, with one more learner each time.
         """
         yield from map(self._to_probabilities, self._staged_judge(X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute the accuracy of predictions.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,), default=None
+            Their targets; None for those of a dataset.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None for those of a dataset.
+
+        Returns
+        -------
+        score : float
+            The accuracy.
+        """
+        return float(super().score(X, *complete_targets(X, y, sample_weight)))
 
     def _predict_in_batches(self, X: Any, n_rows: int) -> Iterator[PredictedRows]:
         """Predict labels and probabilities together, ``n_rows`` rows at a time: the trees are evaluated once."""
@@ -147,7 +167,7 @@ class ValuePredictions(RegressorMixin, MinipatchBooster):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
 
         Returns
@@ -162,7 +182,7 @@ class ValuePredictions(RegressorMixin, MinipatchBooster):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
 
         Yields
@@ -172,6 +192,25 @@ class ValuePredictions(RegressorMixin, MinipatchBooster):
         """
         for n_learners, totals in enumerate(self._staged_total(X), start=1):
             yield self._to_values(totals, n_learners)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute the R^2 of predictions.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,), default=None
+            Their targets; None for those of a dataset.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None for those of a dataset.
+
+        Returns
+        -------
+        score : float
+            The R^2.
+        """
+        return float(super().score(X, *complete_targets(X, y, sample_weight)))
 
     def _predict_in_batches(self, X: Any, n_rows: int) -> Iterator[PredictedRows]:
         """Predict numbers, ``n_rows`` rows at a time."""

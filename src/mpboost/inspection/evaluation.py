@@ -197,7 +197,7 @@ class Evaluation:
         return f"{self.n_rows} {kind} row{'' if self.n_rows == 1 else 's'}"
 
 
-def evaluate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Evaluation:
+def evaluate(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Evaluation:
     """Judge a fitted model by a table: scores with 95 % intervals, beside those of out-of-patch predictions.
 
     The model predicts the rows once. For new rows, the scores say how good the model is there; they should agree with
@@ -208,10 +208,10 @@ def evaluate(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Evaluatio
     ----------
     model : estimator of mpboost
         A fitted or loaded model.
-    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
         Rows to predict: new ones, or the training table.
-    y : array-like of shape (n_samples,)
-        Their labels, which the model must know, or numbers.
+    y : array-like of shape (n_samples,), default=None
+        Their labels, which the model must know, or numbers; None for those of a dataset.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows in the scores. Rows of weight 0 are ignored.
 

@@ -14,14 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mpboost.boosting.ensembles import TreeEnsemble
-from mpboost.data.checks import MAX_VALUE
-from mpboost.estimators.base import MinipatchBooster
-from mpboost.estimators.classifier import MPBoostClassifier
-from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
-from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
-from mpboost.estimators.parameters import MAX_LEARNING_RATE
-from mpboost.estimators.regressor import MPBoostRegressor
-from mpboost.model_files.attribute_kinds import (
+from mpboost.containers.attribute_kinds import (
     FINITE,
     FINITE_OR_NAN,
     ONE,
@@ -36,13 +29,24 @@ from mpboost.model_files.attribute_kinds import (
     Scalar,
     refuse,
 )
-from mpboost.model_files.container import Arrays, ModelFileError, read_container, write_container
+from mpboost.containers.container import Arrays, ContainerError
+from mpboost.containers.features import check_categories
+from mpboost.data.checks import MAX_VALUE
+from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.classifier import MPBoostClassifier
+from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
+from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
+from mpboost.estimators.parameters import MAX_LEARNING_RATE
+from mpboost.estimators.regressor import MPBoostRegressor
+from mpboost.estimators.row_attributes import list_row_attributes
+from mpboost.model_files.container import ModelFileError, read_container, write_container
 from mpboost.model_files.fields import (
     CLASS_TARGETS,
     CLASSES,
     FEATURES,
     RUN,
     check_classes,
+    complete_rows,
     complete_scores,
     read_header,
 )
@@ -59,6 +63,16 @@ PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"m
 
 #: Numbers whose sum over any number of trees is finite.
 SUMMABLE = Rule(lambda values: np.all(np.abs(values) <= 1e200), "must be at most 1e+200 in size")
+
+
+#: Out-of-patch outputs of classifiers; those of regressors, and their targets.
+OOP_DECISIONS = Field(
+    "oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN), optional=True
+)
+OOP_NUMBERS = tuple(
+    Field(name, Array("float64", "n_samples", rule=FINITE_OR_NAN), optional=True)
+    for name in ("oop_prediction_", "_targets")
+)
 
 
 def describe_trees(leaf_values: AttributeKind) -> ObjectState:
@@ -94,7 +108,9 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         *FEATURES,
         CLASSES,
         *_list_run_fields(Array("float64", "n_leaves", rule=FINITE)),
-        Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
+        Field(
+            "oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN), optional=True
+        ),
         Field("_calibration", ObjectState(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
@@ -104,23 +120,23 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     MPBoostRegressor: (
         *FEATURES,
         *_list_run_fields(Array("float64", "n_leaves", rule=PREDICTABLE)),
-        Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
-        Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        *OOP_NUMBERS,
     ),
     MPGradientBoostingClassifier: (
         *FEATURES,
         CLASSES,
         *_list_run_fields(Decisions("float64", "n_leaves", "n_classes", rule=SUMMABLE)),
         *_list_gradient_fields(Decisions("float64", "n_classes", rule=SUMMABLE), ["log_loss"]),
-        Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
+        Field(
+            "oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN), optional=True
+        ),
         CLASS_TARGETS,
     ),
     MPGradientBoostingRegressor: (
         *FEATURES,
         *_list_run_fields(Array("float64", "n_leaves", rule=SUMMABLE)),
         *_list_gradient_fields(Array("float64", 1, rule=SUMMABLE), VALUE_LOSSES),
-        Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
-        Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        *OOP_NUMBERS,
     ),
 }
 
@@ -170,7 +186,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     header, arrays = _pack(model)
     try:
         _unpack(header, arrays)
-    except ModelFileError as error:
+    except ContainerError as error:
         raise ValueError(f"The model cannot be saved: {error} Was it changed after the fit?") from error
     write_container(path, header, arrays)
 
@@ -201,7 +217,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """
     try:
         return _unpack(*read_container(path))
-    except ModelFileError as error:
+    except ContainerError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
@@ -234,13 +250,14 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
             setattr(model, field.attribute, field.kind.read(parts, field.name))
     for left in (*parts.values, *parts.arrays):
         refuse(left, "is unknown")
-    _check_categories(model)
+    check_categories(vars(model), _get_trees(model).mapper.offsets)
     complete_scores(model)
     if hasattr(model, "classes_"):
         _check_votes(model)
-    if not hasattr(model, "oop_counts_"):
-        model.oop_counts_ = estimate_oop_counts(model)
-    _check_oop_counts(model)
+    if complete_rows(model, list_row_attributes(cls)):
+        if not hasattr(model, "oop_counts_"):
+            model.oop_counts_ = estimate_oop_counts(model)
+        _check_oop_counts(model)
     return model
 
 
@@ -277,30 +294,13 @@ def _check_oop_counts(model: MinipatchBooster) -> None:
             refuse("oop_counts", "does not match oop_decision_function")
 
 
-def _check_categories(model: MinipatchBooster) -> None:
-    """Check that the attributes about categories match each other and the bins."""
-    is_there = {hasattr(model, name) for name in ("is_categorical_", "categories_", "has_other_category_")}
-    if is_there == {False}:
-        return
-    n_edges = np.diff(_get_trees(model).mapper.offsets)
-    fits = is_there == {True} and all(
-        is_categorical == (values is not None)
-        and (max(1, len(values) + has_other) == n + 1 if values is not None else not has_other)
-        for values, is_categorical, has_other, n in zip(
-            model.categories_, model.is_categorical_, model.has_other_category_, n_edges, strict=True
-        )
-    )
-    if not fits:
-        refuse("categories", "do not match is_categorical, has_other_category or the bins")
-
-
 def _unpack_parameters(cls: type[BaseEstimator], parts: Parts) -> dict[str, Any]:
     """Read the parameters; one that is newer than the file gets its default."""
     names = [name for name in cls._get_param_names() if f"parameters.{name}" in parts.values]
     try:
         parameters = {name: parts.take_value(f"parameters.{name}") for name in names}
         cls(**parameters)._validate_params()
-    except ModelFileError:
+    except ContainerError:
         raise
     except ValueError as error:
         raise ModelFileError(f"it does not contain a valid model: {error}") from error

@@ -74,7 +74,7 @@ class ValueTask(StopsByScore):
         self._mean = compute_mean(labels, sample_weights)
         self._spread = _compute_spread(labels, self._mean, sample_weights)
         self._total_weight = float(n_samples if sample_weights is None else add_up(sample_weights))
-        self._median_rows = _native.sample_rows(n_samples, MAX_MEDIAN_ROWS)
+        self._median_rows = _native.sample_rows(0, n_samples, n_samples, MAX_MEDIAN_ROWS)
         self._median_weights = None if sample_weights is None else _to_whole(sample_weights[self._median_rows])
         self._weighting: ResidualWeighting = weighting
         self._exploration = exploration

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
+from mpboost._bars import Bar
 from mpboost.boosting.callbacks import Callback
-from mpboost.boosting.progress import Bar
 from mpboost.boosting.run import BoostingRun
 from mpboost.boosting.stop_reasons import StopReason
 from mpboost.estimators.base import MinipatchBooster

@@ -151,15 +151,17 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
         """Search for the best parameters. Ctrl-C ends the search with the best model so far.
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Training data, as for the estimator.
         y : array-like of shape (n_samples,)
-            Targets: labels or numbers.
+            Targets: labels or numbers; None for those of a dataset.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, also in the scores.
         **fit_params : dict
@@ -310,7 +312,7 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
 def oop_tune(
     estimator: Any,
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None,
     parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     *,
     n_candidates: int | None = None,
@@ -330,10 +332,10 @@ def oop_tune(
     ----------
     estimator : estimator of mpboost
         Estimator to tune; it is not changed.
-    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
         Training data, as for the estimator.
-    y : array-like of shape (n_samples,)
-        Targets: labels or numbers.
+    y : array-like of shape (n_samples,) or None
+        Targets: labels or numbers; None for those of a dataset.
     parameters : dict or list of dict
         Values to try for each parameter name, as lists or distributions.
     sample_weight : array-like of shape (n_samples,), default=None

@@ -1,4 +1,5 @@
 // Predictions of numbers: their sums, errors and residuals.
+#include "mpboost/row_sample.hpp"
 #include "mpboost/value_outputs.hpp"
 #include "stress.hpp"
 
@@ -28,7 +29,7 @@ void add_predictions(const Data& data, Threads& threads, Digest& digest) {
 
 template <ResidualWeighting weighting, bool has_weights>
 void weigh(const Data& data, Threads& threads, Digest& digest) {
-  const std::vector<std::int64_t> rows = sample_rows(n_rows, 10'000), weights_of_rows(rows.size(), 2);
+  const std::vector<std::int64_t> rows = sample_rows(0, n_rows, n_rows, 10'000), weights_of_rows(rows.size(), 2);
   const double* weights = has_weights ? data.weights.data() : nullptr;
   std::vector<double> log_weights(n_rows);
   const ResidualWeights to{weighting,         0.1, n_rows, weights, has_weights ? data.log_weights.data() : nullptr,

@@ -63,7 +63,7 @@ def find_midpoint(low, high):
 
 
 def find_edges(values, max_bins):
-    """Find the edges of a column of up to 200 000 values."""
+    """Find the edges of a column."""
     values = np.asarray(values).astype(np.float64) + 0.0
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
     changes = np.cumsum(counts)[:-1]

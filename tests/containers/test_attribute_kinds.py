@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from mpboost import ModelFileError
-from mpboost.model_files.attribute_kinds import (
+from mpboost.containers.attribute_kinds import (
     Array,
     Decisions,
     Field,
@@ -18,6 +17,7 @@ from mpboost.model_files.attribute_kinds import (
     Parts,
     Plain,
 )
+from mpboost.containers.container import ContainerError
 
 
 def pass_through(kind, value):
@@ -73,7 +73,7 @@ def test_lists_refuse_entries_where_there_is_none():
     parts = Parts()
     Lists(2).write(parts, "name", [[1, 2], [3]])
     parts.arrays["name.present"][0] = False
-    with pytest.raises(ModelFileError, match="where it must have none"):
+    with pytest.raises(ContainerError, match="where it must have none"):
         Lists(2).read(parts, "name")
 
 
@@ -82,14 +82,14 @@ def test_values_refuse_what_means_nothing(text):
     parts = Parts(
         arrays={"name.text": np.frombuffer(text.encode(), np.uint8), "name.offsets": np.array([0, len(text)])}
     )
-    with pytest.raises(ModelFileError, match="invalid entry"):
+    with pytest.raises(ContainerError, match="invalid entry"):
         MixedValues(1).read(parts, "name")
 
 
 def test_labels_that_cannot_be_compared_are_refused():
     parts = Parts()
     MixedValues(2).write(parts, "name", [1, "a"])
-    with pytest.raises(ModelFileError, match="cannot be compared"):
+    with pytest.raises(ContainerError, match="cannot be compared"):
         Labels(2).read(parts, "name")
 
 
@@ -107,7 +107,7 @@ def test_decisions_have_a_column_per_class_but_for_two(n_classes, shape):
         if other == shape:
             assert kind.read(parts, "name").shape == shape
         else:
-            with pytest.raises(ModelFileError, match=r"dimensions|size"):
+            with pytest.raises(ContainerError, match=r"dimensions|size"):
                 kind.read(parts, "name")
 
 
@@ -119,7 +119,7 @@ def test_decisions_without_rows_have_an_entry_for_each_class_but_one_for_two(n_c
         if other == size:
             assert kind.read(parts, "name").shape == (size,)
         else:
-            with pytest.raises(ModelFileError, match="size"):
+            with pytest.raises(ContainerError, match="size"):
                 kind.read(parts, "name")
 
 

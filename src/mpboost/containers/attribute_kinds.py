@@ -1,4 +1,4 @@
-"""Kinds of attributes in a model file: how each is written, read, and checked when read."""
+"""Kinds of attributes in a file: how each is written, read, and checked when read."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mpboost.model_files.container import Arrays, ModelFileError
+from mpboost.containers.container import Arrays, ContainerError
 
 #: A dimension: a number, or the name of a size ("n_features", "n_features+1"), which is the same in the whole file.
 Dimension = int | str
@@ -37,7 +37,7 @@ ASCENDING = Rule(lambda values: all(low < high for low, high in pairwise(values)
 
 def refuse(name: str, reason: str) -> NoReturn:
     """Raise an error about a part of a file."""
-    raise ModelFileError(f"it does not contain a valid model: {name} {reason}.")
+    raise ContainerError(f"its content is invalid: {name} {reason}.")
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Files of a checked header and arrays, which models and datasets are kept in."""

@@ -1,0 +1,301 @@
+"""The first pass over the rows of a dataset: counts rows, draws the sample that bins come from, unites categories."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from mpboost import _native
+from mpboost.data.categories import Categories, Factors, Key, choose_categories, count_categories
+from mpboost.data.tables import join_mappers, split_codes
+from mpboost.datasets.batches import Batches
+from mpboost.datasets.reading import BatchReader, Kind, named_errors
+from mpboost.datasets.targets import TargetSurvey, read_weights
+
+#: The most categories of a feature that are counted; beyond, the rarest of them are forgotten.
+MAX_COUNTED = 1 << 20
+
+#: Sampled rows that are kept at a time; of these, about 200 000 are left in the end.
+MAX_SAMPLED = 300_000
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the features of a dataset, and of a model that was trained on it.
+
+    Attributes
+    ----------
+    features : dict
+        Attributes about the features, as those of estimators: ``n_features_in_``, ``feature_names_in_``,
+        ``is_categorical_``, ``categories_``, ``has_other_category_``; None if there are none.
+    mapper : BinMapper
+        The bins of the features.
+    max_bins : int
+        The most bins that a feature may have.
+    """
+
+    features: dict[str, Any]
+    mapper: _native.BinMapper
+    max_bins: int
+
+    def make_reader(self) -> BaseEstimator:
+        """Make an object that tables are checked against, as if it were a fitted estimator."""
+        reader = BaseEstimator()
+        vars(reader).update({name: value for name, value in self.features.items() if value is not None})
+        return reader
+
+    def equals(self, other: "Known") -> bool:
+        """Check whether features, categories and bins are the same, so that codes mean the same."""
+        return (
+            np.array_equal(self.mapper.offsets, other.mapper.offsets)
+            and np.array_equal(self.mapper.edges, other.mapper.edges)
+            and all(_is_same(self.features.get(name), other.features.get(name)) for name in self.features)
+        )
+
+
+@dataclass
+class Survey:
+    """What the first pass finds.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    targets : TargetSurvey or None
+        What the targets are; None if there are none.
+    has_weights : bool
+        Whether rows have weights.
+    checksums : list of int
+        A number for each batch, by which a source that changes between the passes is noticed.
+    """
+
+    n_rows: int = 0
+    targets: TargetSurvey | None = None
+    has_weights: bool = False
+    checksums: list[int] = field(default_factory=list)
+
+
+def survey_batches(
+    batches: Batches, reader: BatchReader | None, move: Callable[[int, int], None]
+) -> tuple[Survey, "FeatureSurvey | None"]:
+    """Read all rows once.
+
+    Parameters
+    ----------
+    batches : Batches
+        The rows.
+    reader : BatchReader or None
+        Reads the features; None if they are known already, and only rows and targets are looked at.
+    move : callable
+        Called after each batch, with the number of its rows and that of the features.
+    """
+    survey = Survey()
+    features = None if reader is None else FeatureSurvey(reader)
+    for batch in batches:
+        with named_errors(batch.place):
+            n_rows = count_rows(batch.X)
+            if n_rows == 0:
+                continue
+            weights = read_weights(batch.sample_weight, n_rows)
+            is_first = not survey.checksums
+            if not is_first and ((batch.y is None) != (survey.targets is None)):
+                raise ValueError("some batches have targets, and others have none.")
+            if not is_first and ((weights is None) == survey.has_weights):
+                raise ValueError("some batches have weights, and others have none.")
+            survey.has_weights = weights is not None
+            if batch.y is not None:
+                survey.targets = survey.targets or TargetSurvey()
+                survey.targets.add(batch.y, n_rows)
+            checksum = n_rows
+            if reader is not None and features is not None:
+                columns, checksum = reader.read(batch.X, batch.place)
+                features.add(columns, n_rows, weights)
+        survey.checksums.append(checksum)
+        survey.n_rows += n_rows
+        move(n_rows, 0 if reader is None else len(reader.kinds))
+    if survey.n_rows == 0:
+        raise ValueError("There are no rows: a dataset needs at least one.")
+    if survey.targets is not None:
+        survey.targets.finish()
+    return survey, features
+
+
+def count_rows(X: Any) -> int:
+    """Count the rows of a batch."""
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape is not None and len(shape) else len(X)
+
+
+class FeatureSurvey:
+    """Collects what bins and categories are learned from.
+
+    Parameters
+    ----------
+    reader : BatchReader
+        Knows the kinds of features.
+    """
+
+    def __init__(self, reader: BatchReader):
+        self._reader = reader
+        self._numbers: dict[Any, SampledNumbers] = {}
+        self._categories: dict[Any, CategoryCounts] = {}
+        self._n_present = 0
+        self._rows = np.empty(0, dtype=np.int64)  # the sampled ones, among those with a weight above 0
+
+    def add(self, columns: dict[Any, NDArray[Any] | Factors], n_rows: int, weights: NDArray[np.float64] | None) -> None:
+        """Look at a batch; rows of weight 0 do not count."""
+        is_present = None if weights is None else weights > 0
+        present = None if is_present is None else np.flatnonzero(is_present)
+        n_before = len(self._rows)
+        rows = self._sample(n_rows if present is None else len(present))
+        rows = rows if present is None else present[rows]
+        for name, column in columns.items():
+            if isinstance(column, Factors):
+                self._numbers.pop(name, None)  # all were missing
+                self._categories.setdefault(name, CategoryCounts(name)).add(column, is_present)
+            else:
+                numbers = self._numbers.setdefault(
+                    name, SampledNumbers(n_before, is_part=bool(self._reader.name_source(name)[1]))
+                )
+                numbers.add(column, rows, present)
+        for name in self._numbers.keys() - columns.keys():
+            self._numbers[name].add(np.full(n_rows, np.nan, dtype=np.float32), rows, present)
+        if len(self._rows) > MAX_SAMPLED:
+            self._forget()
+
+    def _sample(self, n_present: int) -> NDArray[np.int64]:
+        """Draw some of the next rows; return their places among these."""
+        first = self._n_present
+        self._n_present += n_present
+        drawn = _native.sample_rows(first, n_present, self._n_present)
+        self._rows = np.concatenate([self._rows, drawn])
+        return drawn - first
+
+    def _forget(self) -> None:
+        """Forget sampled rows that are not in the sample of all rows so far."""
+        kept = np.isin(self._rows, _native.sample_rows(0, self._n_present, self._n_present))
+        self._rows = self._rows[kept]
+        for numbers in self._numbers.values():
+            numbers.keep(kept)
+
+    def finish(self, max_bins: int, threads: _native.Threads) -> Known:
+        """Learn bins and categories."""
+        if self._n_present == 0:
+            raise ValueError("All rows have weight 0: at least one must count.")
+        self._forget()
+        names = self._choose_features()
+        categories: list[Categories | None] = []
+        mappers = []
+        for name in names:
+            if self._reader.kinds[name] is Kind.CATEGORIES:
+                chosen = choose_categories(self._categories[name].counts, max_bins)
+                categories.append(chosen)
+                mappers.append(_native.BinMapper(*split_codes(chosen.n_codes)))
+            else:
+                categories.append(None)
+                mappers.append(self._numbers[name].fit_mapper(max_bins, threads))
+        features: dict[str, Any] = {
+            "n_features_in_": len(names),
+            "feature_names_in_": np.array(names, dtype=object) if self._reader.has_names else None,
+            "is_categorical_": None,
+            "categories_": None,
+            "has_other_category_": None,
+        }
+        if any(each is not None for each in categories):
+            features["is_categorical_"] = np.array([each is not None for each in categories])
+            features["categories_"] = [None if each is None else each.values for each in categories]
+            features["has_other_category_"] = np.array([each is not None and each.has_other for each in categories])
+        return Known(features, join_mappers(mappers), max_bins)
+
+    def _choose_features(self) -> list[Any]:
+        """Leave out parts of dates that never change, as a fit in memory does; keep one of each date."""
+        parts: dict[Any, list[Any]] = {}
+        for name, numbers in self._numbers.items():
+            if numbers.is_part:
+                parts.setdefault(self._reader.name_source(name)[0], []).append(name)
+        left_out = set()
+        for names in parts.values():
+            constant = [name for name in names if self._numbers[name].is_constant]
+            left_out |= set(constant[1:] if len(constant) == len(names) else constant)
+        return [name for name in self._reader.kinds if name not in left_out]
+
+
+class SampledNumbers:
+    """A column of numbers: the sampled ones, and what else its bins depend on.
+
+    Parameters
+    ----------
+    n_before : int
+        Number of sampled rows of batches that did not have the column.
+    is_part : bool
+        Whether the column is a part of dates.
+    """
+
+    def __init__(self, n_before: int, *, is_part: bool):
+        self.is_part = is_part
+        self.is_constant = is_part and not n_before
+        self._pieces = [np.full(n_before, np.nan, dtype=np.float32)] if n_before else []
+        self._dtype: np.dtype[Any] = np.dtype(np.float32 if n_before else np.bool_)
+        self._maximum = 0
+        self._first: float | None = None
+
+    def add(self, values: NDArray[Any], rows: NDArray[np.int64], present: NDArray[np.int64] | None) -> None:
+        """Add a batch; some of its rows are sampled."""
+        self._pieces.append(values[rows])
+        self._dtype = np.result_type(self._dtype, values.dtype)
+        if values.dtype == np.uint8:
+            self._maximum = max(self._maximum, int((values if present is None else values[present]).max(initial=0)))
+        if self.is_constant:
+            self._first = float(values[0]) if self._first is None else self._first
+            self.is_constant = bool((values == self._first).all())
+
+    def keep(self, kept: NDArray[np.bool_]) -> None:
+        """Keep some of the sampled values."""
+        self._pieces = [np.concatenate(self._pieces)[kept]]
+
+    def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
+        """Compute the edges of the bins."""
+        if self._dtype == np.uint8 and max_bins == 255:  # such numbers are their own codes
+            edges = np.arange(0.5, min(self._maximum, 254), dtype=np.float64)
+            return _native.BinMapper(edges, np.array([0, len(edges)], dtype=np.int64))
+        values = np.concatenate(self._pieces).astype(np.float64)
+        return _native.BinMapper.fit(values[:, None], max_bins, threads)
+
+
+class CategoryCounts:
+    """A column of categories: the number of rows that have each."""
+
+    def __init__(self, name: Any):
+        self._name = name
+        self._has_forgotten = False
+        self.counts: dict[Key, int] = {}
+
+    def add(self, factors: Factors, rows: NDArray[np.bool_] | None) -> None:
+        """Add a batch; ``rows`` are those that count."""
+        count_categories(factors, self.counts, rows)
+        if (
+            len({float, int} & {type(value) for value in factors.values})
+            and len({float, int} & {type(key) for key in self.counts}) == 2
+        ):  # as in one column of numbers
+            self.counts = {float(key) if type(key) is int else key: count for key, count in self.counts.items()}
+        if len(self.counts) <= MAX_COUNTED:
+            return
+        if not self._has_forgotten:
+            self._has_forgotten = True
+            warnings.warn(
+                f"Column {self._name!r} has more than {MAX_COUNTED} categories: rare ones are forgotten while the "
+                "others are counted. If it numbers the rows, leave it out (columns=).",
+                stacklevel=5,
+            )
+        frequent = sorted(self.counts, key=lambda key: -self.counts[key])[: MAX_COUNTED // 2]
+        self.counts = {key: self.counts[key] for key in frequent}
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return type(one) is type(other) and bool(one == other)
