@@ -121,8 +121,6 @@ auto credit_unseen(const GradientTree& grown,
         "sums must have the shape (n_leaves, n_outputs, 2)");
   check_size(leaves, static_cast<std::int64_t>(gradients.shape(0)), "there must be one leaf per row");
   check_indices(rows, static_cast<std::int64_t>(leaves.size()), "the patch names a row that does not exist");
-  for (const std::int64_t row : as_span(rows))
-    check(leaves.data()[row] < n_leaves, "there is a leaf that does not exist");
   for (const Split& split : grown.tree.splits)
     check(std::ranges::binary_search(as_span(features), split.feature), "the tree uses another feature");
   std::vector<double> credits, importances;

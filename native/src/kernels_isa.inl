@@ -80,6 +80,16 @@ void add_leaf_values(const std::int32_t* leaves, std::int64_t n_rows, const doub
   }
 }
 
+void add_derivatives(const std::uint16_t* leaves, std::int64_t n_rows, const float* gradients, const float* hessians,
+                     std::int64_t n_outputs, double* sums) {
+  for (std::int64_t i = 0; i < n_rows; ++i, gradients += n_outputs, hessians += n_outputs) {
+    double* __restrict of_gradients = sums + 2 * leaves[i] * n_outputs;
+    double* __restrict of_hessians = of_gradients + n_outputs;
+    for (std::int64_t k = 0; k < n_outputs; ++k) of_gradients[k] += static_cast<double>(gradients[k]);
+    for (std::int64_t k = 0; k < n_outputs; ++k) of_hessians[k] += static_cast<double>(hessians[k]);
+  }
+}
+
 }  // namespace
 
 #define MPBOOST_QUOTE(name) #name
@@ -114,6 +124,7 @@ const Kernels table{
     .to_rows = to_rows,
     .to_columns = to_columns,
     .add_leaf_values = add_leaf_values,
+    .add_derivatives = add_derivatives,
     .log_loss = log_loss,
     .softmax = softmax,
     .value_loss = value_loss,

@@ -128,6 +128,7 @@ struct LossRows {
   float* raw;                   // F
   const std::uint16_t* leaves;  // of the rows; null where F stays as it is
   const float* values;          // what each leaf adds to F, [leaf][output]
+  std::int64_t n_leaves;
   const Label* labels;
   const float* weights;  // null: all 1
   float *gradients, *hessians;
@@ -230,6 +231,9 @@ struct Kernels {
   // Add to each row's totals, [row][output], the values of its leaf, [leaf][output].
   void (*add_leaf_values)(const std::int32_t* leaves, std::int64_t n_rows, const double* values, std::int64_t n_outputs,
                           double* totals);
+  // Add the derivatives of rows, [row][output], to the sums of their leaves, [leaf][gradients, hessians][output].
+  void (*add_derivatives)(const std::uint16_t* leaves, std::int64_t n_rows, const float* gradients,
+                          const float* hessians, std::int64_t n_outputs, double* sums);
   // Add the leaves' values to F and compute the derivatives of the loss. The first two return the weight of the rows
   // that are right, the last the weighted sum of squared errors.
   double (*log_loss)(const LossRows<std::int8_t>&);
