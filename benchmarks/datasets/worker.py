@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -230,7 +231,13 @@ def main() -> None:
 
 
 def enter_cgroup(limit: int) -> None:
-    """Put this process under a limit of memory, which counts its pages of files, too; needs the right to do so."""
+    """Put this process under a limit of memory, which counts its pages of files, too, or else under one of its own.
+
+    Groups of processes that have ended are removed, since a process cannot remove its own.
+    """
+    for old in Path("/sys/fs/cgroup").glob("**/mpboost-*"):
+        with suppress(OSError):
+            old.rmdir()
     for root, name in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
         group = Path(root, f"mpboost-{os.getpid()}")
         try:
