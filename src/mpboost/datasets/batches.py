@@ -112,13 +112,13 @@ class FunctionBatches:
     def __iter__(self) -> Iterator[Batch]:
         """Call the function and read its batches."""
         made = self._make()
+        if isinstance(made, str | bytes | dict) or not isinstance(made, Iterable):
+            raise TypeError(f"The function must return an iterable of batches, not {type(made).__name__}.")
         if made is self._last and iter(made) is made:
             raise TypeError(
                 "The function that yields batches returned the same iterator twice: it must begin anew at each call."
             )
         self._last = made
-        if isinstance(made, str | bytes | dict) or not isinstance(made, Iterable):
-            raise TypeError(f"The function must return an iterable of batches, not {type(made).__name__}.")
         for number, batch in enumerate(made):
             place = f"Batch {number}"
             if isinstance(batch, tuple):
@@ -131,7 +131,7 @@ class FunctionBatches:
             elif self._choice == Choice():
                 yield Batch(place, _as_rows(batch), None, None)
             else:
-                yield self._choice.split(batch, place)
+                yield self._choice.split(_as_rows(batch), place)
 
 
 class TableBatches:
@@ -140,7 +140,7 @@ class TableBatches:
     def __init__(self, X: Any, y: Any, sample_weight: Any):
         self._frame = read_native(X, "X")
         if isinstance(self._frame, nw.Series) or (
-            not isinstance(self._frame, nw.DataFrame) and len(getattr(X, "shape", (0, 0))) != 2
+            not isinstance(self._frame, nw.DataFrame) and len(getattr(X, "shape", ())) != 2
         ):
             X = self._frame = np.asarray(X)
             if X.ndim != 2:
@@ -243,6 +243,11 @@ def is_lazy(data: Any) -> bool:
 
 
 def _as_rows(X: Any) -> Any:
+    """Convert rows that are not read as they are: sparse ones, and record batches of Arrow."""
+    if type(X).__name__ == "RecordBatch":
+        import pyarrow as pa
+
+        return pa.Table.from_batches([X])
     return X.toarray() if sparse.issparse(X) else X
 
 

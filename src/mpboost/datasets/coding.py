@@ -36,7 +36,7 @@ class ColumnCoder:
         features = known.features
         self._reader = reader
         names, n_features = features["feature_names_in_"], features["n_features_in_"]
-        self._names = list(range(n_features)) if names is None else names.tolist()
+        self._names = list(reader.kinds) if names is None else names.tolist()
         self._categories: list[Categories | None] = [None] * n_features
         if features["categories_"] is not None:
             self._categories = [
@@ -91,7 +91,9 @@ def write_dataset(
                     table, checksum = coder.read(batch.X, batch.place)
                 else:
                     table, checksum = check_table(judge, batch.X), n_rows
-                if checksum != next(numbers, None):
+                has_targets, has_weights = batch.y is not None, batch.sample_weight is not None
+                expected = next(numbers, None), survey.targets is not None, survey.has_weights
+                if (checksum, has_targets, has_weights) != expected:
                     raise ValueError(CHANGED)
                 y = None if survey.targets is None else survey.targets.encode(batch.y)
                 columns = table.bin(known.mapper, threads)

@@ -1,5 +1,6 @@
 """Datasets on disk: tables in bins, built once and trained on as often as wanted, larger than memory."""
 
+import errno
 import os
 import tempfile
 import time
@@ -263,7 +264,10 @@ class BinnedDataset:
         known = None if like is None else find_known(like)
         threads, batches = make_threads(n_jobs), make_batches()
         if file is not None:
+            if os.path.isdir(file):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(file))
             with write_whole(file) as path:
+                path.touch()  # a folder that cannot be written to is noticed before the rows are read
                 _write(path, batches, choice, categorical_features, int(max_bins), known, threads, verbose)
             return cls(file)
         handle, name = tempfile.mkstemp(prefix="mpboost-", suffix=SUFFIX)
@@ -365,6 +369,7 @@ class BinnedDataset:
     def _open_columns(self) -> Columns:
         if self._columns is None:
             raise ValueError(f"{self.path}: this dataset was closed. Open it again.")
+        self.check_intact()
         return self._columns
 
     def __enter__(self) -> Self:
@@ -414,7 +419,7 @@ def _write(
         def look(n_rows: int, n_features: int) -> None:
             nonlocal n_seen
             n_seen += n_rows
-            check_room(path.parent, n_seen, n_features)
+            check_room(path.parent, n_seen, n_features if like is None else int(like.features["n_features_in_"]))
             show(n_rows)
 
         survey, features = survey_batches(batches, reader, look)

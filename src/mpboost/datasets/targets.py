@@ -1,5 +1,6 @@
 """The targets and weights of a dataset: what they are, and how they are stored."""
 
+from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -113,6 +114,8 @@ def _factorise(y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+    if array.dtype.kind == "O" and all(isinstance(value, Decimal) for value in array):
+        array = array.astype(np.float64)
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         _refuse_missing(int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0, len(array))
         return array, None
