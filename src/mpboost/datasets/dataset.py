@@ -17,6 +17,7 @@ from mpboost import _native
 from mpboost._bars import Bar
 from mpboost._files import write_whole
 from mpboost._threads import make_threads
+from mpboost.containers.container import ContainerError
 from mpboost.data.targets import Targets, spread_targets
 from mpboost.datasets.batches import (
     Batches,
@@ -327,7 +328,10 @@ class BinnedDataset:
     @property
     def targets(self) -> Targets | None:
         """The targets as they are stored, if there are few different ones, as these and codes."""
-        return self._open_columns().read_targets()
+        try:
+            return self._open_columns().read_targets()
+        except ContainerError as error:
+            raise DatasetFileError(f"{self.path}: {error}") from error
 
     @property
     def sample_weight(self) -> NDArray[np.float64] | None:

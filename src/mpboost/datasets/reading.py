@@ -131,8 +131,10 @@ class BatchReader:
         """Compare a column with earlier batches; one of missing values alone goes with either kind."""
         found = Kind.CATEGORIES if isinstance(column, Factors) else Kind.NUMBERS
         known = self.kinds.setdefault(name, found)
+        if name in self._with_values and found is known:
+            return column
         if not is_missing(column):
-            if name in self._with_values and found is not known:
+            if name in self._with_values:
                 raise ValueError(
                     f"column {name!r} contains {found.value}, but contained {known.value} in earlier batches: convert "
                     "it, so that all batches have one type."
