@@ -241,3 +241,44 @@ def test_only_some_batches_with_targets_or_weights_are_refused():
         BinnedDataset.from_batches(lambda: [(numbers, values), (numbers,)])
     with pytest.raises(ValueError, match="Batch 1: some batches have weights, and others have none"):
         BinnedDataset.from_batches(lambda: [(numbers, values), (numbers, values, abs(values))])
+
+
+def test_batches_may_share_one_buffer():
+    """A function may fill the same arrays again and again."""
+    numbers, values = make_numbers()
+    buffer, targets = np.empty((50, 5)), np.empty(50)
+
+    def read_batches():
+        for start in range(0, 200, 50):
+            buffer[:], targets[:] = numbers[start : start + 50], values[start : start + 50]
+            yield buffer, targets
+
+    shared = BinnedDataset.from_batches(read_batches)
+    assert describe_dataset(shared) == describe_dataset(BinnedDataset.from_arrays(numbers, values))
+
+
+def test_dictionaries_of_parquet_files_are_united(tmp_path):
+    """Each file, and each row group, has its own list of categories."""
+    table = TABLE.assign(colour=TABLE["colour"].astype("category"), shape=TABLE["shape"].astype(object))
+    for number, start in enumerate((0, 60, 120)):
+        part = table[start : start + (60 if number < 2 else 80)].copy()
+        part["colour"] = (
+            part["colour"]
+            .cat.remove_unused_categories()
+            .cat.reorder_categories(part["colour"].cat.remove_unused_categories().cat.categories[::-1])
+        )
+        part.loc[part.index[0], "shape"] = f"shape of file {number}"
+        table.loc[part.index[0], "shape"] = f"shape of file {number}"
+        part["shape"] = part["shape"].astype("category")
+        part.to_parquet(tmp_path / f"{number}.parquet", index=False, row_group_size=25)
+    dataset = BinnedDataset.from_parquet(tmp_path, **NAMES)
+    expected = BinnedDataset.from_arrays(table.drop(columns=["answer", "weight"]), Y, WEIGHTS)
+    assert describe_dataset(dataset) == describe_dataset(expected)
+
+
+def test_parquet_with_a_column_that_is_no_feature_is_refused_by_name(tmp_path):
+    TABLE.assign(tags=[["a", "b"]] * len(TABLE)).to_parquet(tmp_path / "1.parquet", index=False)
+    with pytest.raises(TypeError, match=r"1\.parquet, rows 0 to 199: Column 'tags' of X contains List"):
+        BinnedDataset.from_parquet(tmp_path, **NAMES)
+    columns = [name for name in X.columns if name != "shape"]
+    assert len(BinnedDataset.from_parquet(tmp_path, target="answer", columns=columns)) == len(TABLE)

@@ -415,3 +415,49 @@ def test_batches_may_be_read_from_a_dataset_of_the_same_process():
         yield from cut(X, Y)()
 
     assert len(BinnedDataset.from_batches(read_batches)) == len(X)
+
+
+def test_arrays_outlive_the_dataset(folder):
+    weights = np.arange(len(Y)) + 0.5
+    dataset = build_cut(X, Y, weights)
+    kept, table = dataset.sample_weight, dataset.table
+    codes = table.columns.codes.tolist()
+    del dataset
+    gc.collect()
+    assert list(folder.iterdir()) == []
+    assert kept.tolist() == weights.tolist()
+    assert table.columns.codes.tolist() == codes
+    assert not kept.flags.writeable
+
+
+def test_validation_file_that_is_cut_during_a_fit_is_an_error(tmp_path):
+    training = build_cut(X, Y)
+    validation = build_cut(X, Y, like=training, file=tmp_path / "a.mpcols")
+    model = MPBoostClassifier(**QUICK, callbacks=[Cutter(tmp_path / "a.mpcols", 0)])
+    with pytest.raises(OSError, match=r"a\.mpcols: the file was changed"):
+        model.fit(training, X_val=validation)
+    assert not hasattr(model, "classes_")
+
+
+def test_failed_build_is_repeated_with_the_same_function():
+    """Nothing of a failed build is kept."""
+    calls = []
+
+    def read_batches():
+        calls.append(len(calls))
+        if len(calls) == 2:
+            raise RuntimeError("by a test")
+        yield from cut(X, Y)()
+
+    with pytest.raises(RuntimeError, match="by a test"):
+        BinnedDataset.from_batches(read_batches)
+    assert describe_dataset(BinnedDataset.from_batches(read_batches)) == describe_dataset(build_cut(X, Y))
+
+
+def test_dataset_of_text_in_all_columns_and_of_one_row():
+    words = X[["colour", "shape"]]
+    dataset = build_cut(words, Y)
+    assert save_bytes(MPBoostClassifier(**QUICK).fit(dataset)) == save_bytes(MPBoostClassifier(**QUICK).fit(words, Y))
+    one = BinnedDataset.from_arrays(X[:1], Y[:1])
+    assert one.shape[0] == 1
+    one.check()
