@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy import sparse
 
 from mpboost import BinnedDataset, MPBoostClassifier
 from mpboost.datasets import batches
@@ -282,3 +283,12 @@ def test_parquet_with_a_column_that_is_no_feature_is_refused_by_name(tmp_path):
         BinnedDataset.from_parquet(tmp_path, **NAMES)
     columns = [name for name in X.columns if name != "shape"]
     assert len(BinnedDataset.from_parquet(tmp_path, target="answer", columns=columns)) == len(TABLE)
+
+
+def test_damaged_sparse_matrices_are_refused():
+    """Their indices would be used without a check."""
+    matrix = sparse.csr_array(np.nan_to_num(make_numbers(30)[0]))
+    matrix.indices[3] = 1 << 20
+    for build in (lambda: BinnedDataset.from_arrays(matrix), lambda: BinnedDataset.from_batches(lambda: [(matrix,)])):
+        with pytest.raises(ValueError, match="indices"):
+            build()

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from mpboost.data.sources import read_native
+from mpboost.data.tables import SparseTable
 
 #: Cells of a batch that is cut from a larger table, and the limits of its number of rows.
 BATCH_CELLS, MIN_BATCH_ROWS, MAX_BATCH_ROWS = 1 << 22, 1 << 14, 1 << 18
@@ -146,7 +147,8 @@ class TableBatches:
             if X.ndim != 2:
                 raise ValueError(f"Expected 2D array, got an array of {X.ndim} dimensions instead: reshape X.")
         if sparse.issparse(X):
-            X = self._frame = sparse.csr_array(X)  # its rows are fast to select
+            # Checked before it is converted, since scipy trusts its indices; the rows of CSR are fast to select.
+            X = self._frame = sparse.csr_array(SparseTable.from_matrix(X).matrix)
         self._X, self._y, self._weights = X, y, sample_weight
         self.n_rows = int(X.shape[0])
         for name, values in (("y", y), ("sample_weight", sample_weight)):
@@ -248,7 +250,7 @@ def _as_rows(X: Any) -> Any:
         import pyarrow as pa
 
         return pa.Table.from_batches([X])
-    return X.toarray() if sparse.issparse(X) else X
+    return SparseTable.from_matrix(X).to_array() if sparse.issparse(X) else X
 
 
 def _take(values: Any, rows: slice) -> Any:
