@@ -109,6 +109,7 @@ CLASSES = {
     "objects": np.array(["small", "large", "middling"], dtype=object)[np.digitize(VALUES, [-1, 1])],
     "whole objects": np.digitize(VALUES, [-1, 1]).astype(object),
     "truth as objects": LABELS.astype(object),
+    "variable-length text": WORDS.astype(np.dtypes.StringDType()),
     "list": np.digitize(VALUES, [-1, 1]).tolist(),
     "series": pd.Series(WORDS, index=range(7, 207)),
     "categories": pd.Series(WORDS, dtype="category").cat.add_categories("never"),

@@ -1,5 +1,7 @@
 """Batches of other columns or types are united as pandas.concat unites frames, or refused by batch and column."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -99,6 +101,7 @@ REFUSED = {
         split(X, same, filled("count", "x"), same),
         "Batch 1: column 'count' contains categories, but contained numbers in earlier batches",
     ),
+    "odd decimals": (split(X, same, filled("count", [Decimal("sNaN")] * 30), same), "Batch 1: .*not a number"),
     "lists": (split(X, same, filled("count", [[1]] * 30), same), "Batch 1: .*Column 'count'"),
     "words and numbers": (split(X, same, filled("colour", ["a", 5] * 15), same), "Batch 1: .*Column 'colour'"),
     "dates, then words": (split(X, same, filled("when", "2024-01-05"), same), "Batch 1: .*column 'when"),

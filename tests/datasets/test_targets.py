@@ -106,3 +106,19 @@ def test_codes_have_one_byte_or_two(n_values):
     dataset = BinnedDataset.from_arrays(table, y)
     assert dataset.targets.codes.dtype == (np.uint8 if n_values == 256 else np.uint16)
     assert dataset.y.tolist() == y.tolist()
+
+
+@pytest.mark.parametrize("make", [MPBoostRegressor, MPBoostClassifier])
+def test_negative_zeros_stay(make):
+    y = np.where(FEW > 0, FEW, -0.0)
+    y = np.concatenate([y, abs(y), y])
+    dataset = build_cut(X, y, places=(30, 60))
+    assert np.signbit(dataset.y).tolist() == np.signbit(y).tolist()
+    assert save_bytes(make(**QUICK).fit(dataset)) == save_bytes(make(**QUICK).fit(X, y))
+
+
+def test_weights_have_one_dimension_or_are_one_number():
+    with pytest.raises(ValueError, match="sample_weight should be a 1d array"):
+        build_cut(X, VALUES, np.ones((90, 1)), places=(30,))
+    dataset = BinnedDataset.from_arrays(X, VALUES, 2.5)
+    assert dataset.sample_weight.tolist() == [2.5] * 90

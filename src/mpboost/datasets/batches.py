@@ -4,6 +4,7 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -149,8 +150,10 @@ class TableBatches:
         if sparse.issparse(X):
             # Checked before it is converted, since scipy trusts its indices; the rows of CSR are fast to select.
             X = self._frame = sparse.csr_array(SparseTable.from_matrix(X).matrix)
-        self._X, self._y, self._weights = X, y, sample_weight
         self.n_rows = int(X.shape[0])
+        if isinstance(sample_weight, Number):
+            sample_weight = np.full(self.n_rows, sample_weight)
+        self._X, self._y, self._weights = X, y, sample_weight
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             if values is not None and len(values) != self.n_rows:
                 raise ValueError(f"X has {self.n_rows} rows, but {name} has {len(values)}.")
@@ -161,7 +164,13 @@ class TableBatches:
         for start in range(0, self.n_rows, step):
             rows = slice(start, min(start + step, self.n_rows))
             some = self._frame[rows]
-            X = some.to_native() if isinstance(some, nw.DataFrame) else _as_rows(some)
+            X = (
+                some.to_native()
+                if isinstance(some, nw.DataFrame)
+                else some.toarray()
+                if sparse.issparse(some)
+                else some
+            )
             y, weights = (_take(values, rows) for values in (self._y, self._weights))
             yield Batch(f"Rows {rows.start} to {rows.stop - 1}", X, y, weights)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from mpboost.data.categories import Factors, make_categorical_mask
+from mpboost.data.checks import refuse_odd_numbers
 from mpboost.data.dates import name_source
 from mpboost.data.sources import ArraySource, read_native, read_source
 
@@ -180,7 +181,8 @@ class BatchReader:
 def named_errors(place: str) -> Iterator[None]:
     """Say in errors which batch they are about."""
     try:
-        yield
+        with refuse_odd_numbers():
+            yield
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{place}: {error}") from error
