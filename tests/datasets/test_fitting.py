@@ -62,6 +62,9 @@ TABLES = {
     "constant": with_cells(NUMBERS, 1.0) * [0, 1, 0, 1, np.nan],
     "objects": NUMBERS.astype(object),
     "one column": NUMBERS[:, :1],
+    "misaligned": np.ndarray(
+        (200, 4), np.int16, b"".join(map(bytes, np.arange(2000).reshape(200, 10) % 50)), strides=(10, 3)
+    ),
     "strided": np.repeat(NUMBERS, 2, axis=0)[::2, ::-1],
     "mixed": MIXED,
     "integer names": pd.DataFrame(NUMBERS),

@@ -16,7 +16,7 @@ from mpboost import _native
 from mpboost.data.categories import Categories, Factors
 from mpboost.data.checks import check_table
 from mpboost.data.sources import view_as_block
-from mpboost.data.tables import ColumnTable, DenseTable, Table
+from mpboost.data.tables import ColumnTable, DenseTable, Table, as_native
 from mpboost.datasets.batches import Batches
 from mpboost.datasets.dataset_file import Content, describe_size
 from mpboost.datasets.reading import BatchReader, Column, named_errors
@@ -51,7 +51,7 @@ class ColumnCoder:
         coded = [self._encode(columns.get(name), chosen, n_rows) for name, chosen in self._pairs]
         block = None if any(self._categories) else view_as_block(coded)
         if block is not None:
-            return DenseTable(block), checksum
+            return DenseTable(as_native(block)), checksum
         return ColumnTable(coded, [None if each is None else each.n_codes for each in self._categories]), checksum
 
     @property
