@@ -88,6 +88,7 @@ fuzz: $(VENV)/package.stamp  ## Load damaged models and datasets, fit generated 
 	$(BIN)/python -m fuzz.files --count $(FUZZ_CASES) --seed 0
 	$(BIN)/python -m fuzz.datasets --count $(FUZZ_CASES) --seed 0
 	$(BIN)/python -m fuzz.inputs --count $(FUZZ_CASES) --seed 0
+	$(BIN)/python -m fuzz.streams --count 20000 --seed 0
 	$(BIN)/python -m fuzz.interrupts --count 100 --seed 0
 
 bench: $(VENV)/package.stamp  ## Measure speed and memory, beside scikit-learn, in one run.

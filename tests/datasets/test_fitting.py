@@ -200,13 +200,14 @@ def test_class_weights_give_the_same_model(make, class_weight):
         (WHOLE, [0, 2]),
         (np.where(WHOLE > 0, "up", "down").astype(object), [0, 1, 2, 3, 4]),
         (NUMBERS, [1]),
+        (TABLES["negative zeros"], [0, 1]),
         (NUMBERS, []),
         (NUMBERS > 0, [1]),
         (pl.from_pandas(MIXED.drop(columns="when")), ["count", "colour", "shape"]),
     ],
     ids=[
         *("names", "numbers", "mask", "names and dates", "dates as categories", "none", "array", "array of words"),
-        *("floats", "empty", "bools", "polars"),
+        *("floats", "negative zeros", "empty", "bools", "polars"),
     ],
 )
 def test_chosen_categories_give_the_same_model(table, chosen):
