@@ -56,7 +56,7 @@ def build(case: Case, number: int) -> mpboost.BinnedDataset:
     """Build a dataset from the table, or from batches of it."""
     rng, parts = np.random.default_rng(number), (case.X, case.y, case.sample_weight)
     options: dict[str, Any] = {"categorical_features": choose(case), "n_jobs": 1}
-    can_be_cut = all(part is None or isinstance(part, np.ndarray) or hasattr(part, "iloc") for part in parts)
+    can_be_cut = all(part is None or _can_be_cut(part) for part in parts)
     if not can_be_cut or sparse.issparse(case.X) or chance(rng, 0.2):
         return mpboost.BinnedDataset.from_arrays(*parts, **options)
     n_rows = len(case.X)
@@ -70,6 +70,10 @@ def build(case: Case, number: int) -> mpboost.BinnedDataset:
             )
 
     return mpboost.BinnedDataset.from_batches(read_batches, **options)
+
+
+def _can_be_cut(part: Any) -> bool:
+    return hasattr(part, "iloc") or (isinstance(part, np.ndarray) and part.ndim > 0)
 
 
 def save(model: Any) -> bytes | None:

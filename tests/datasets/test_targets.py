@@ -1,5 +1,7 @@
 """Targets of batches: united to one type, missing ones refused."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -57,6 +59,7 @@ def test_labels_are_united_as_by_pandas(parts):
         ((FEW, FEW.reshape(15, 2), FEW), "Batch 1: "),
         ((FEW, [[1]] * 29 + [[1, 2]], FEW), "Batch 1: "),
         ((FEW, FEW.astype(complex), FEW), "Batch 1: "),
+        ((FEW, np.array([Decimal("1.5"), 2] * 15), FEW), r"y contains Decimal\('1.5'\) of type Decimal: convert it"),
     ],
 )
 def test_labels_that_do_not_go_together_are_refused(parts, message):

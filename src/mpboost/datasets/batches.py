@@ -141,9 +141,9 @@ class TableBatches:
 
     def __init__(self, X: Any, y: Any, sample_weight: Any):
         self._frame = read_native(X, "X")
-        if isinstance(self._frame, nw.Series) or (
-            not isinstance(self._frame, nw.DataFrame) and len(getattr(X, "shape", ())) != 2
-        ):
+        if isinstance(self._frame, nw.Series):
+            raise ValueError("Expected 2D array, got a single column instead: pass a frame with one column.")
+        if not isinstance(self._frame, nw.DataFrame) and len(getattr(X, "shape", ())) != 2:
             X = self._frame = np.asarray(X)
             if X.ndim != 2:
                 raise ValueError(f"Expected 2D array, got an array of {X.ndim} dimensions instead: reshape X.")

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from mpboost import _native
 from mpboost.data.categories import Categories, Factors, Key, choose_categories, count_categories
+from mpboost.data.checks import refuse_odd_numbers
 from mpboost.data.tables import join_mappers, split_codes
 from mpboost.datasets.batches import Batches
 from mpboost.datasets.reading import BatchReader, Kind, named_errors
@@ -120,7 +121,8 @@ def survey_batches(
     if survey.n_rows == 0:
         raise ValueError("There are no rows: a dataset needs at least one.")
     if survey.targets is not None:
-        survey.targets.finish()
+        with refuse_odd_numbers():
+            survey.targets.finish()
     return survey, features
 
 

@@ -1,5 +1,6 @@
 """The targets and weights of a dataset: what they are, and how they are stored."""
 
+import reprlib
 from decimal import Decimal
 from typing import Any
 
@@ -55,6 +56,11 @@ class TargetSurvey:
             return
         labels = np.array([*self._distinct, None], dtype=object)[:-1]
         refuse_odd_labels(labels)
+        odd = next((label for label in labels if not isinstance(label, str | int | float | np.generic)), None)
+        if odd is not None:
+            raise ValueError(
+                f"y contains {reprlib.repr(odd)} of type {type(odd).__name__}: convert it to numbers or text."
+            )
         self.values = np.sort(labels if self.dtype.kind == "O" else labels.astype(self.dtype))
 
     def _refuse_text(self) -> None:
