@@ -84,9 +84,11 @@ types: $(VENV)/package.stamp  ## Check types of the installed package.
 
 # Long: a quarter of an hour or so. `make test` runs a slice of each.
 FUZZ_CASES ?= 100000
-fuzz: $(VENV)/package.stamp  ## Load damaged model files, fit generated input, by the hundred thousand; interrupt fits twice.
+fuzz: $(VENV)/package.stamp  ## Load damaged models and datasets, fit generated input, by the hundred thousand; interrupt fits twice.
 	$(BIN)/python -m fuzz.files --count $(FUZZ_CASES) --seed 0
+	$(BIN)/python -m fuzz.datasets --count $(FUZZ_CASES) --seed 0
 	$(BIN)/python -m fuzz.inputs --count $(FUZZ_CASES) --seed 0
+	$(BIN)/python -m fuzz.streams --count 20000 --seed 0
 	$(BIN)/python -m fuzz.interrupts --count 100 --seed 0
 
 bench: $(VENV)/package.stamp  ## Measure speed and memory, beside scikit-learn, in one run.

@@ -1,4 +1,4 @@
-"""Random changes of a model file: of its bytes, its header and its arrays."""
+"""Random changes of a model file, or of the container of a dataset: of its bytes, its header and its arrays."""
 
 import json
 import math
@@ -68,10 +68,12 @@ class Pairs(list[tuple[str, Any]]):
 
 @dataclass
 class Document:
-    """The parts of a model file."""
+    """The parts of a container."""
 
     header: Pairs
     blobs: list[bytearray]
+    magic: bytes = MAGIC
+    schema: int = SCHEMA
 
     @property
     def table(self) -> Pairs:
@@ -107,9 +109,9 @@ def mutate(data: bytes, rng: Rng) -> tuple[list[str], bytes]:
 
 def parse(data: bytes) -> Document:
     """Split a valid file into its parts."""
-    _, _, header_size, _ = PROLOGUE.unpack_from(data)
+    magic, schema, header_size, _ = PROLOGUE.unpack_from(data)
     position = PROLOGUE.size + header_size
-    document = Document(json.loads(data[PROLOGUE.size : position], object_pairs_hook=Pairs), [])
+    document = Document(json.loads(data[PROLOGUE.size : position], object_pairs_hook=Pairs), [], magic, schema)
     for _, (dtype, *shape) in document.table:
         begin = -(-position // ALIGNMENT) * ALIGNMENT
         position = begin + math.prod(shape) * DTYPES[dtype].itemsize
@@ -123,7 +125,7 @@ def assemble(document: Document) -> bytes:
     header_size = len(data) - PROLOGUE.size
     for blob in document.blobs:
         data += bytes(-len(data) % ALIGNMENT) + blob
-    PROLOGUE.pack_into(data, 0, MAGIC, SCHEMA, header_size, len(data) + CHECKSUM.size)
+    PROLOGUE.pack_into(data, 0, document.magic, document.schema, header_size, len(data) + CHECKSUM.size)
     return bytes(data) + CHECKSUM.pack(zlib.crc32(data))
 
 

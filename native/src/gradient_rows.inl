@@ -84,9 +84,9 @@ std::int64_t move_rows(const RowMove& move) {
 
 void merge_bins(std::uint8_t* codes, std::int64_t n_rows, int shift, int offset, int last) {
   // (code + offset) >> shift, in eight bits: what the low bits and the offset carry is added to the high ones.
-  const ByteVector low = ByteVector{} + static_cast<std::uint8_t>((1 << shift) - 1);
-  const ByteVector added = ByteVector{} + static_cast<std::uint8_t>(offset);
-  const ByteVector most = ByteVector{} + static_cast<std::uint8_t>(last);
+  const auto spread = [](std::uint8_t byte) { return ByteVector{} + byte; };
+  const ByteVector low = spread(static_cast<std::uint8_t>((1 << shift) - 1));
+  const ByteVector added = spread(static_cast<std::uint8_t>(offset)), most = spread(static_cast<std::uint8_t>(last));
   for (std::int64_t row = 0; row < n_rows; row += vector_bytes) {
     const ByteVector code = load<ByteVector>(codes + row);
     ByteVector bin = (code >> shift) + (((code & low) + added) >> shift);

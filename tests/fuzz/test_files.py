@@ -1,4 +1,4 @@
-"""A slice of the file fuzzer, and whether it would notice anything."""
+"""A slice of the fuzzers of model files and of datasets, and whether they would notice anything."""
 
 import signal
 import time
@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from fuzz import files, mutations, pool
+from fuzz import datasets, files, mutations, pool
+from mpboost.containers.container import PROLOGUE
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +19,20 @@ def test_changed_files_are_refused_or_load_a_model_that_works():
     assert [outcome for outcome in outcomes if outcome[1] not in ("refused", "loaded")] == []
     counts = Counter(kind for _, kind, _ in outcomes)
     assert min(counts["refused"], counts["loaded"]) >= 30, "the changes are all harmless, or all alike"
+
+
+def test_changed_datasets_are_refused_or_can_be_used():
+    outcomes = [(case, *datasets.run_case(case)) for case in range(300)]
+    assert [outcome for outcome in outcomes if outcome[1] not in ("refused", "opened")] == []
+    counts = Counter(kind for _, kind, _ in outcomes)
+    assert min(counts["refused"], counts["opened"]) >= 30, "the changes are all harmless, or all alike"
+    assert sum(detail.endswith("; []") for _, kind, detail in outcomes if kind == "opened") >= 3, "no fit succeeds"
+
+
+def test_case_of_datasets_notices_wrong_exceptions_time_and_memory(monkeypatch):
+    for kind, open_file in MISBEHAVIOURS.items():
+        monkeypatch.setattr(datasets.mpboost.BinnedDataset, "open", open_file)
+        assert datasets.run_case(0)[0] == kind
 
 
 def test_case_is_the_same_every_time():
@@ -33,19 +48,28 @@ def test_document_is_put_together_as_it_was(index):
     assert mutations.mend(original) == original
 
 
+@pytest.mark.parametrize("index", range(6))
+def test_container_of_a_dataset_is_put_together_as_it_was(index):
+    original = datasets.make_originals()[index]
+    container = original[: PROLOGUE.unpack_from(original)[-1]]
+    assert mutations.assemble(mutations.parse(container)) == container
+
+
 def wait_until(end):
     while time.process_time() < end:
         pass
 
 
+MISBEHAVIOURS = {
+    "error": lambda path: {}["x"],
+    "memory": lambda path: bytearray(50_000_000),
+    "slow": lambda path: wait_until(time.process_time() + 1.01),
+}
+
+
 @pytest.mark.slow
 def test_case_notices_wrong_exceptions_time_and_memory(monkeypatch):
-    loads = {
-        "error": lambda path: {}["x"],
-        "memory": lambda path: bytearray(50_000_000),
-        "slow": lambda path: wait_until(time.process_time() + 1.01),
-    }
-    for kind, load in loads.items():
+    for kind, load in MISBEHAVIOURS.items():
         monkeypatch.setattr(files.mpboost, "load_model", load)
         assert files.run_case(0)[0] == kind
 

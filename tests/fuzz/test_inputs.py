@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier
 
-from fuzz import inputs
+from fuzz import inputs, streams
 from mpboost import MPBoostClassifier, MPBoostRegressor
 
 pytestmark = pytest.mark.slow
@@ -173,3 +173,12 @@ def test_replay_shows_the_input(capsys, good_case):
     output = capsys.readouterr().out
     assert "X: numpy.ndarray shape (" in output
     assert output.endswith("fitted: \n")
+
+
+def test_generated_input_gives_the_same_model_as_a_dataset():
+    outcomes = [(case, *streams.run_case(case)) for case in range(150)]
+    assert [outcome for outcome in outcomes if outcome[1] not in ("same", "refused", "only here")] == []
+    counts = Counter(kind for _, kind, _ in outcomes)
+    assert counts["same"] >= 50, "hardly any input gets through"
+    refused = [detail for _, kind, detail in outcomes if kind == "refused" and detail.startswith("only as a dataset")]
+    assert len(refused) + counts["only here"] <= 5

@@ -155,7 +155,7 @@ def test_report_on_new_data_is_about_the_new_rows(models, data, task):
     X_new, y_new = X[:n_new], y[:n_new]
     report = mpboost.report(model, X_new, y_new, title="New")
     summary, page = report.dict(), Page(report.html())
-    about = {"is_training": False, "n_rows": n_new, "n_training_rows": len(y)}
+    about = {"is_training": False, "is_binned": False, "n_rows": n_new, "n_training_rows": len(y)}
     assert summary["about"] == about
     assert summary["data"]["n_rows"] == n_new
     evaluation = mpboost.evaluate(model, X_new, y_new).to_dict()
@@ -301,3 +301,54 @@ def test_report_takes_dates_as_the_model_does():
     for rows in (slice(None), slice(0, 60)):
         features = mpboost.report(model, X[rows], X["day"].dt.month[rows]).dict()["features"]
         assert {each["name"] for each in features["ranking"]} == {"x", "day:days", "day:month", "day:weekday"}
+
+
+def test_report_on_a_dataset_is_that_on_the_table_but_for_values(data):
+    make, X, y = data["two classes"]
+    X = X.assign(colour=np.where(X["mean radius"] > 14, "red", "green"))
+    dataset = mpboost.BinnedDataset.from_arrays(X, y)
+    model = make(n_estimators=30, random_state=0).fit(dataset)
+    page, expected = mpboost.report(model, dataset), mpboost.report(model, X, y)
+    found, wanted = page.dict(), expected.dict()
+    assert found["about"]["is_binned"]
+    assert not wanted["about"]["is_binned"]
+    for name in ("data", "score", "features", "calibration", "ranking", "confusion"):
+        assert found[name] == wanted[name]
+    for row, other in zip(found["observations"]["hardest"], wanted["observations"]["hardest"], strict=True):
+        assert {**row, "values": None} == {**other, "values": None}
+        assert all(isinstance(value, str) for value in row["values"])
+    for one, other in zip(found["effects"]["features"], wanted["effects"]["features"], strict=True):
+        assert [curve["means"] for curve in one["curves"]] == [curve["means"] for curve in other["curves"]]
+    assert "each point is the middle of a bin" in page.html()
+    assert "so these are ranges" in page.html()
+    assert "a dataset knows the bins" not in expected.html().lower()
+
+
+def test_report_on_new_rows_of_a_dataset(data):
+    make, X, y = data["gradients of numbers"]
+    model = make(n_estimators=30, random_state=0).fit(X[:300], y[:300])
+    new = mpboost.BinnedDataset.from_arrays(X[300:], y[300:], like=model)
+    found, expected = mpboost.report(model, new).dict(), mpboost.report(model, X[300:], y[300:]).dict()
+    assert found["about"] == {**expected["about"], "is_binned": True}
+    assert found["score"] == expected["score"]
+    assert found["residuals"] == expected["residuals"]
+
+
+def test_report_on_a_dataset_shows_images_and_missing_values(data):
+    _, X, y = data["many classes"]
+    dataset = mpboost.BinnedDataset.from_arrays(np.where(X == 5, np.nan, X), y)
+    model = mpboost.MPBoostClassifier(n_estimators=20, random_state=0).fit(dataset)
+    found = mpboost.report(model, dataset, image_shape=(8, 8)).dict()
+    assert found["data"]["missing"] == np.mean(X == 5)
+    assert all(row["image"].startswith("data:image/png") for row in found["observations"]["hardest"])
+
+
+def test_report_needs_targets_or_a_dataset_that_has_them(data):
+    _, X, y = data["two classes"]
+    model = mpboost.MPBoostClassifier(n_estimators=5, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="the target y is None"):
+        mpboost.report(model, X)
+    with pytest.raises(ValueError, match="built without a target: pass y"):
+        mpboost.report(model, mpboost.BinnedDataset.from_arrays(X, like=model))
+    with pytest.raises(ValueError, match="build it with like="):
+        mpboost.report(model, mpboost.BinnedDataset.from_arrays(X[:50], y[:50]))

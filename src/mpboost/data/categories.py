@@ -138,7 +138,7 @@ def _as_key(value: Any) -> Key | None:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas, which may not be installed
         return None
     if isinstance(value, float):
-        return float(value) if value == value else None
+        return float(value) + 0.0 if value == value else None  # -0.0 becomes 0.0: they are one category
     return value if type(value) in (int, bool) else str(value)
 
 

@@ -32,7 +32,7 @@ MAX_CLASSES = 65_535
 
 
 @contextmanager
-def _refuse_odd_numbers() -> Iterator[None]:
+def refuse_odd_numbers() -> Iterator[None]:
     """Turn errors about odd numbers into a ValueError; numbers that are only too large are told by the checks."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -68,7 +68,7 @@ class TrainingData:
     known: dict[str, Any]
 
 
-@_refuse_odd_numbers()
+@refuse_odd_numbers()
 def check_training_data(
     estimator: BaseEstimator,
     X: Any,
@@ -108,7 +108,7 @@ def check_training_data(
     return TrainingData(table, y, weights, known)
 
 
-@_refuse_odd_numbers()
+@refuse_odd_numbers()
 def check_table(estimator: BaseEstimator, X: Any) -> Table:
     """Check a table to predict: it must have the features that the estimator was fitted with."""
     is_categorical = getattr(estimator, "is_categorical_", None)
@@ -120,7 +120,7 @@ def check_table(estimator: BaseEstimator, X: Any) -> Table:
     return _encode(source, is_categorical, recall)[0]
 
 
-@_refuse_odd_numbers()
+@refuse_odd_numbers()
 def check_validation_data(
     estimator: BaseEstimator, known: dict[str, Any], X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
@@ -135,7 +135,7 @@ def check_validation_data(
     return table, y, _check_weights(sample_weight, y)
 
 
-@_refuse_odd_numbers()
+@refuse_odd_numbers()
 def check_targets(
     estimator: BaseEstimator, y: Any, sample_weight: Any = None
 ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
@@ -144,7 +144,7 @@ def check_targets(
     return y, _check_weights(sample_weight, y)
 
 
-@_refuse_odd_numbers()
+@refuse_odd_numbers()
 def check_coded_targets(
     estimator: BaseEstimator, y: CodedTargets, sample_weight: Any = None
 ) -> tuple[CodedTargets, NDArray[np.float64] | None]:
@@ -153,7 +153,7 @@ def check_coded_targets(
     return y, _check_weights(sample_weight, y.codes)
 
 
-@_refuse_odd_numbers()
+@refuse_odd_numbers()
 def list_classes(y: Targets) -> NDArray[Any]:
     """List the classes, sorted.
 

@@ -4,6 +4,7 @@ import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -12,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from mpboost.data.sources import read_native
+from mpboost.data.tables import SparseTable
 
 #: Cells of a batch that is cut from a larger table, and the limits of its number of rows.
 BATCH_CELLS, MIN_BATCH_ROWS, MAX_BATCH_ROWS = 1 << 22, 1 << 14, 1 << 18
@@ -112,13 +114,13 @@ class FunctionBatches:
     def __iter__(self) -> Iterator[Batch]:
         """Call the function and read its batches."""
         made = self._make()
+        if isinstance(made, str | bytes | dict) or not isinstance(made, Iterable):
+            raise TypeError(f"The function must return an iterable of batches, not {type(made).__name__}.")
         if made is self._last and iter(made) is made:
             raise TypeError(
                 "The function that yields batches returned the same iterator twice: it must begin anew at each call."
             )
         self._last = made
-        if isinstance(made, str | bytes | dict) or not isinstance(made, Iterable):
-            raise TypeError(f"The function must return an iterable of batches, not {type(made).__name__}.")
         for number, batch in enumerate(made):
             place = f"Batch {number}"
             if isinstance(batch, tuple):
@@ -131,7 +133,7 @@ class FunctionBatches:
             elif self._choice == Choice():
                 yield Batch(place, _as_rows(batch), None, None)
             else:
-                yield self._choice.split(batch, place)
+                yield self._choice.split(_as_rows(batch), place)
 
 
 class TableBatches:
@@ -139,16 +141,19 @@ class TableBatches:
 
     def __init__(self, X: Any, y: Any, sample_weight: Any):
         self._frame = read_native(X, "X")
-        if isinstance(self._frame, nw.Series) or (
-            not isinstance(self._frame, nw.DataFrame) and len(getattr(X, "shape", (0, 0))) != 2
-        ):
+        if isinstance(self._frame, nw.Series):
+            raise ValueError("Expected 2D array, got a single column instead: pass a frame with one column.")
+        if not isinstance(self._frame, nw.DataFrame) and len(getattr(X, "shape", ())) != 2:
             X = self._frame = np.asarray(X)
             if X.ndim != 2:
                 raise ValueError(f"Expected 2D array, got an array of {X.ndim} dimensions instead: reshape X.")
         if sparse.issparse(X):
-            X = self._frame = sparse.csr_array(X)  # its rows are fast to select
-        self._X, self._y, self._weights = X, y, sample_weight
+            # Checked before it is converted, since scipy trusts its indices; the rows of CSR are fast to select.
+            X = self._frame = sparse.csr_array(SparseTable.from_matrix(X).matrix)
         self.n_rows = int(X.shape[0])
+        if isinstance(sample_weight, Number):
+            sample_weight = np.full(self.n_rows, sample_weight)
+        self._X, self._y, self._weights = X, y, sample_weight
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             if values is not None and len(values) != self.n_rows:
                 raise ValueError(f"X has {self.n_rows} rows, but {name} has {len(values)}.")
@@ -159,7 +164,13 @@ class TableBatches:
         for start in range(0, self.n_rows, step):
             rows = slice(start, min(start + step, self.n_rows))
             some = self._frame[rows]
-            X = some.to_native() if isinstance(some, nw.DataFrame) else _as_rows(some)
+            X = (
+                some.to_native()
+                if isinstance(some, nw.DataFrame)
+                else some.toarray()
+                if sparse.issparse(some)
+                else some
+            )
             y, weights = (_take(values, rows) for values in (self._y, self._weights))
             yield Batch(f"Rows {rows.start} to {rows.stop - 1}", X, y, weights)
 
@@ -243,7 +254,12 @@ def is_lazy(data: Any) -> bool:
 
 
 def _as_rows(X: Any) -> Any:
-    return X.toarray() if sparse.issparse(X) else X
+    """Convert rows that are not read as they are: sparse ones, and record batches of Arrow."""
+    if type(X).__name__ == "RecordBatch":
+        import pyarrow as pa
+
+        return pa.Table.from_batches([X])
+    return SparseTable.from_matrix(X).to_array() if sparse.issparse(X) else X
 
 
 def _take(values: Any, rows: slice) -> Any:

@@ -16,7 +16,7 @@ from mpboost import _native
 from mpboost.data.categories import Categories, Factors
 from mpboost.data.checks import check_table
 from mpboost.data.sources import view_as_block
-from mpboost.data.tables import ColumnTable, DenseTable, Table
+from mpboost.data.tables import ColumnTable, DenseTable, Table, as_native
 from mpboost.datasets.batches import Batches
 from mpboost.datasets.dataset_file import Content, describe_size
 from mpboost.datasets.reading import BatchReader, Column, named_errors
@@ -36,7 +36,7 @@ class ColumnCoder:
         features = known.features
         self._reader = reader
         names, n_features = features["feature_names_in_"], features["n_features_in_"]
-        self._names = list(range(n_features)) if names is None else names.tolist()
+        self._names = list(reader.kinds) if names is None else names.tolist()
         self._categories: list[Categories | None] = [None] * n_features
         if features["categories_"] is not None:
             self._categories = [
@@ -51,7 +51,7 @@ class ColumnCoder:
         coded = [self._encode(columns.get(name), chosen, n_rows) for name, chosen in self._pairs]
         block = None if any(self._categories) else view_as_block(coded)
         if block is not None:
-            return DenseTable(block), checksum
+            return DenseTable(as_native(block)), checksum
         return ColumnTable(coded, [None if each is None else each.n_codes for each in self._categories]), checksum
 
     @property
@@ -91,7 +91,9 @@ def write_dataset(
                     table, checksum = coder.read(batch.X, batch.place)
                 else:
                     table, checksum = check_table(judge, batch.X), n_rows
-                if checksum != next(numbers, None):
+                has_targets, has_weights = batch.y is not None, batch.sample_weight is not None
+                expected = next(numbers, None), survey.targets is not None, survey.has_weights
+                if (checksum, has_targets, has_weights) != expected:
                     raise ValueError(CHANGED)
                 y = None if survey.targets is None else survey.targets.encode(batch.y)
                 columns = table.bin(known.mapper, threads)

@@ -1,5 +1,6 @@
 """Datasets on disk: tables in bins, built once and trained on as often as wanted, larger than memory."""
 
+import errno
 import os
 import tempfile
 import time
@@ -16,6 +17,7 @@ from mpboost import _native
 from mpboost._bars import Bar
 from mpboost._files import write_whole
 from mpboost._threads import make_threads
+from mpboost.containers.container import ContainerError
 from mpboost.data.targets import Targets, spread_targets
 from mpboost.datasets.batches import (
     Batches,
@@ -263,7 +265,10 @@ class BinnedDataset:
         known = None if like is None else find_known(like)
         threads, batches = make_threads(n_jobs), make_batches()
         if file is not None:
+            if os.path.isdir(file):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(file))
             with write_whole(file) as path:
+                path.touch()  # a folder that cannot be written to is noticed before the rows are read
                 _write(path, batches, choice, categorical_features, int(max_bins), known, threads, verbose)
             return cls(file)
         handle, name = tempfile.mkstemp(prefix="mpboost-", suffix=SUFFIX)
@@ -323,7 +328,10 @@ class BinnedDataset:
     @property
     def targets(self) -> Targets | None:
         """The targets as they are stored, if there are few different ones, as these and codes."""
-        return self._open_columns().read_targets()
+        try:
+            return self._open_columns().read_targets()
+        except ContainerError as error:
+            raise DatasetFileError(f"{self.path}: {error}") from error
 
     @property
     def sample_weight(self) -> NDArray[np.float64] | None:
@@ -365,6 +373,7 @@ class BinnedDataset:
     def _open_columns(self) -> Columns:
         if self._columns is None:
             raise ValueError(f"{self.path}: this dataset was closed. Open it again.")
+        self.check_intact()
         return self._columns
 
     def __enter__(self) -> Self:
@@ -414,7 +423,7 @@ def _write(
         def look(n_rows: int, n_features: int) -> None:
             nonlocal n_seen
             n_seen += n_rows
-            check_room(path.parent, n_seen, n_features)
+            check_room(path.parent, n_seen, n_features if like is None else int(like.features["n_features_in_"]))
             show(n_rows)
 
         survey, features = survey_batches(batches, reader, look)

@@ -241,7 +241,7 @@ class Columns:
         if content.target_values is None:
             return stored
         if stored.max() >= len(content.target_values):
-            raise DatasetFileError("its targets are damaged. Copy it again or build it anew.")
+            raise ContainerError("its targets are damaged. Copy it again or build it anew.")
         return CodedTargets(content.target_values, stored)
 
     def read_weights(self) -> NDArray[np.float64] | None:

@@ -41,7 +41,6 @@ def check_training_dataset(
 
 def check_dataset(estimator: Any, dataset: BinnedDataset) -> CodedTable:
     """Check a dataset to predict: its bins must be those that the model was trained on."""
-    dataset.check_intact()
     if getattr(getattr(estimator, "_ensemble", None), "mapper", None) is None:
         refuse_values()
     return _check_bins(dataset, find_known(estimator).equals(dataset.known))
@@ -57,6 +56,7 @@ def check_validation_dataset(
 
 
 def _check_bins(dataset: BinnedDataset, is_same: bool) -> CodedTable:
+    dataset.check_intact()
     if not is_same:
         raise ValueError(
             f"{dataset!r} has other features, categories or bins than the training data: build it with like=, given "

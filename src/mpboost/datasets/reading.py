@@ -13,11 +13,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from mpboost.data.categories import Factors, make_categorical_mask
+from mpboost.data.checks import refuse_odd_numbers
 from mpboost.data.dates import name_source
 from mpboost.data.sources import ArraySource, read_native, read_source
 
 #: A column of numbers, or of categories.
 Column: TypeAlias = NDArray[Any] | Factors
+
+#: Words of eight bytes whose sums a checksum is made of: a prime, since widths of tables are often multiples of 2.
+CHECKSUM_WORDS = 61
 
 
 class Kind(Enum):
@@ -25,7 +29,6 @@ class Kind(Enum):
 
     NUMBERS = "numbers"
     CATEGORIES = "categories"
-    MISSING = "missing values"  # nothing else yet
 
 
 class BatchColumns(NamedTuple):
@@ -55,6 +58,9 @@ class BatchReader:
         self._wanted = categorical_features
         self._by_type = isinstance(categorical_features, str)
         self._columns: dict[Any, None] = {}
+        self._dated: set[Any] = set()
+        self._with_values: set[Any] = set()  # features that were not missing in all rows so far
+        self._warned: set[Any] = set()
         self._mask: NDArray[np.bool_] | None = None
         self.kinds: dict[Any, Kind] = {}
         self.has_names = False
@@ -72,52 +78,81 @@ class BatchReader:
         )
         has_type = source.by_dtype.tolist()  # it takes long
         n_columns = len(has_type)
-        is_first = not self.kinds
-        if is_first:
-            self.has_names = source.names is not None
-            self._mask = make_categorical_mask(self._wanted, source.names, n_columns, np.zeros(n_columns, dtype=bool))
-        self._unite(X, place, n_columns)
         names = list(range(n_columns)) if source.names is None else list(source.names)
-        columns: dict[Any, Column] = {}
+        if not self.kinds:
+            self.has_names = source.names is not None
+            self._mask = self._make_mask(X, names)
+        self._unite(X, place, n_columns)
+        raw: dict[Any, Column] = {}
         for feature, name in enumerate(names):
-            kind = self.kinds.get(name, Kind.MISSING)
             if self._by_type:
                 is_categorical = has_type[feature]
             elif name in self.kinds:
-                is_categorical = kind is Kind.CATEGORIES
+                is_categorical = self.kinds[name] is Kind.CATEGORIES
             else:
                 is_categorical = self._mask is not None and feature < len(self._mask) and bool(self._mask[feature])
-            column: Column = source.read_factors(feature) if is_categorical else source.read_numbers(feature)
-            columns[name] = self._check_kind(name, column, kind)
+            raw[name] = source.read_factors(feature) if is_categorical else source.read_numbers(feature)
         if isinstance(source, ArraySource) and source.array.dtype.kind in "biuf":
             checksum = checksum_numbers(source.array)
         else:
-            checksum = sum(checksum_column(column) for column in columns.values())
+            checksum = sum(checksum_column(column) for column in raw.values())
+        self._find_dates(raw)
+        columns = {name: self._check_kind(name, column) for name, column in raw.items() if name not in self._dated}
         return BatchColumns(columns, checksum)
 
-    def _check_kind(self, name: Any, column: Column, known: Kind) -> Column:
+    def _make_mask(self, X: Any, names: list[Any]) -> NDArray[np.bool_] | None:
+        """Make a mask of the features of the first batch that the user chose as categories."""
+        by_number = not self._by_type and np.asarray(self._wanted).dtype.kind in "biu"
+        if by_number and self.has_names and {*names} - {*read_native(X, "X").columns}:
+            raise ValueError(
+                "X has dates, which become several features: choose the categorical features by name, not by number."
+            )
+        known = names if self.has_names else None
+        return make_categorical_mask(self._wanted, known, len(names), np.zeros(len(names), dtype=bool))
+
+    def _find_dates(self, columns: dict[Any, Column]) -> None:
+        """Notice columns of dates, which have features of their own; other values must not occur in them."""
+        for name in columns:
+            source, part = self.name_source(name)
+            if part and source not in self._dated:
+                self._dated.add(source)
+                if source in self._with_values:
+                    raise ValueError(
+                        f"column {source!r} contains dates, but contained {self.kinds[source].value} in earlier "
+                        "batches: convert it, so that all batches have one type."
+                    )
+                self.kinds.pop(source, None)  # all were missing
+        for name in self._dated & columns.keys():
+            if not is_missing(columns[name]):
+                raise ValueError(
+                    f"column {name!r} contained dates in earlier batches, but not here: convert it, so that all "
+                    "batches have one type."
+                )
+
+    def _check_kind(self, name: Any, column: Column) -> Column:
         """Compare a column with earlier batches; one of missing values alone goes with either kind."""
         found = Kind.CATEGORIES if isinstance(column, Factors) else Kind.NUMBERS
-        n_rows = len(column.positions) if isinstance(column, Factors) else len(column)
-        is_missing = column.are_missing() if isinstance(column, Factors) else are_missing(column)
-        if known is Kind.MISSING:
-            # A column of missing numbers may still turn out to be one of categories.
-            is_open = is_missing and found is Kind.NUMBERS and self._by_type
-            self.kinds[name] = Kind.MISSING if is_open else found
+        known = self.kinds.setdefault(name, found)
+        if name in self._with_values and found is known:
             return column
-        if found is known:
-            return column
-        if not is_missing:
-            raise ValueError(
-                f"column {name!r} contains {found.value}, but contained {known.value} in earlier batches: convert it, "
-                "so that all batches have one type."
-            )
-        if known is Kind.CATEGORIES:
-            return Factors([None], np.zeros(n_rows, dtype=np.int64))
-        return np.full(n_rows, np.nan, dtype=np.float32)
+        if not is_missing(column):
+            if name in self._with_values:
+                raise ValueError(
+                    f"column {name!r} contains {found.value}, but contained {known.value} in earlier batches: convert "
+                    "it, so that all batches have one type."
+                )
+            self._with_values.add(name)
+            self.kinds[name] = found
+        elif name not in self._with_values and found is Kind.CATEGORIES:
+            self.kinds[name] = found
+        elif isinstance(column, Factors) and known is Kind.NUMBERS:
+            return np.full(len(column.positions), np.nan, dtype=np.float32)
+        elif not isinstance(column, Factors) and known is Kind.CATEGORIES:
+            return Factors([None], np.zeros(len(column), dtype=np.int64))
+        return column
 
     def _unite(self, X: Any, place: str, n_columns: int) -> None:
-        """Compare the columns of a batch with those of earlier ones; warn of columns that some batches lack."""
+        """Compare the columns of a batch with those of earlier ones; warn once of a column that some batches lack."""
         frame = read_native(X, "X")
         names = frame.columns if isinstance(frame, nw.DataFrame) else None
         is_first = not self.kinds
@@ -133,7 +168,8 @@ class BatchReader:
                 ("no", self._columns.keys() - found.keys()),
                 ("a new", found.keys() - self._columns.keys()),
             ):
-                if different:
+                if different - self._warned:
+                    self._warned |= different
                     warnings.warn(
                         f"{place}: there is {kind} column {min(map(str, different))!r}. Where batches lack a column, "
                         "its values count as missing.",
@@ -146,30 +182,33 @@ class BatchReader:
 def named_errors(place: str) -> Iterator[None]:
     """Say in errors which batch they are about."""
     try:
-        yield
+        with refuse_odd_numbers():
+            yield
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{place}: {error}") from error
 
 
-def are_missing(values: NDArray[Any]) -> bool:
-    """Check whether all numbers are missing."""
-    return values.dtype.kind == "f" and bool(np.isnan(values[:1]).all()) and bool(np.isnan(values).all())
+def is_missing(column: Column) -> bool:
+    """Check whether all values of a column are missing."""
+    if isinstance(column, Factors):
+        return column.are_missing()
+    return column.dtype.kind == "f" and bool(np.isnan(column[:1]).all()) and bool(np.isnan(column).all())
 
 
 def checksum_column(column: Column) -> int:
     """Compute a number by which a column is known again."""
     if isinstance(column, Factors):
-        counts = np.bincount(column.positions + 1, minlength=len(column.values) + 1).tolist()
         keys = [zlib.crc32(repr(value).encode("utf-8", "surrogatepass")) for value in column.values]
-        return sum(key * count for key, count in zip(keys, counts[1:], strict=False)) + counts[0]
+        return checksum_numbers(np.array([*keys, 0], dtype=np.uint32)[column.positions])  # position -1 selects the last
     return checksum_numbers(column)
 
 
 def checksum_numbers(values: NDArray[Any]) -> int:
-    """Add up the bytes of numbers, eight at a time, and the first half of them once more."""
+    """Compute a number that depends on all numbers and on their order, as fast as they can be read from memory."""
     array = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-    n_whole = len(array) // 8 * 8
-    words = array[:n_whole].view(np.uint64)
-    rest = int.from_bytes(array[n_whole:].tobytes(), "little")
-    return int(words.sum()) + 3 * int(words[: len(words) // 2].sum()) + 7 * int(words[::61].sum()) + rest
+    n_lines = len(array) // 8 // CHECKSUM_WORDS
+    lines = array[: n_lines * 8 * CHECKSUM_WORDS].view(np.uint64).reshape(n_lines, CHECKSUM_WORDS)
+    sums = lines.sum(axis=0) + 3 * lines[: n_lines // 2].sum(axis=0)
+    rest = zlib.crc32(array[n_lines * 8 * CHECKSUM_WORDS :].data)
+    return sum((2 * place + 1) * total for place, total in enumerate(sums.tolist())) + rest

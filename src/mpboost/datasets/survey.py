@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from mpboost import _native
 from mpboost.data.categories import Categories, Factors, Key, choose_categories, count_categories
+from mpboost.data.checks import refuse_odd_numbers
 from mpboost.data.tables import join_mappers, split_codes
 from mpboost.datasets.batches import Batches
 from mpboost.datasets.reading import BatchReader, Kind, named_errors
@@ -120,7 +121,8 @@ def survey_batches(
     if survey.n_rows == 0:
         raise ValueError("There are no rows: a dataset needs at least one.")
     if survey.targets is not None:
-        survey.targets.finish()
+        with refuse_odd_numbers():
+            survey.targets.finish()
     return survey, features
 
 
@@ -143,7 +145,7 @@ class FeatureSurvey:
         self._reader = reader
         self._numbers: dict[Any, SampledNumbers] = {}
         self._categories: dict[Any, CategoryCounts] = {}
-        self._n_present = 0
+        self._n_rows = self._n_present = 0
         self._rows = np.empty(0, dtype=np.int64)  # the sampled ones, among those with a weight above 0
 
     def add(self, columns: dict[Any, NDArray[Any] | Factors], n_rows: int, weights: NDArray[np.float64] | None) -> None:
@@ -156,7 +158,8 @@ class FeatureSurvey:
         for name, column in columns.items():
             if isinstance(column, Factors):
                 self._numbers.pop(name, None)  # all were missing
-                self._categories.setdefault(name, CategoryCounts(name)).add(column, is_present)
+                counts = self._categories.setdefault(name, CategoryCounts(name, is_float=self._n_rows > 0))
+                counts.add(column, is_present)
             else:
                 numbers = self._numbers.setdefault(
                     name, SampledNumbers(n_before, is_part=bool(self._reader.name_source(name)[1]))
@@ -164,6 +167,9 @@ class FeatureSurvey:
                 numbers.add(column, rows, present)
         for name in self._numbers.keys() - columns.keys():
             self._numbers[name].add(np.full(n_rows, np.nan, dtype=np.float32), rows, present)
+        for name in self._categories.keys() - columns.keys():
+            self._categories[name].is_float = True
+        self._n_rows += n_rows
         if len(self._rows) > MAX_SAMPLED:
             self._forget()
 
@@ -192,7 +198,7 @@ class FeatureSurvey:
         mappers = []
         for name in names:
             if self._reader.kinds[name] is Kind.CATEGORIES:
-                chosen = choose_categories(self._categories[name].counts, max_bins)
+                chosen = self._categories[name].choose(max_bins)
                 categories.append(chosen)
                 mappers.append(_native.BinMapper(*split_codes(chosen.n_codes)))
             else:
@@ -200,7 +206,7 @@ class FeatureSurvey:
                 mappers.append(self._numbers[name].fit_mapper(max_bins, threads))
         features: dict[str, Any] = {
             "n_features_in_": len(names),
-            "feature_names_in_": np.array(names, dtype=object) if self._reader.has_names else None,
+            "feature_names_in_": np.array(names, dtype=object) if _are_text(names) else None,
             "is_categorical_": None,
             "categories_": None,
             "has_other_category_": None,
@@ -267,21 +273,26 @@ class SampledNumbers:
 
 
 class CategoryCounts:
-    """A column of categories: the number of rows that have each."""
+    """A column of categories: the number of rows that have each.
 
-    def __init__(self, name: Any):
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    is_float : bool
+        Whether its numbers are floats, if it has numbers: some batches have floats there, or nothing.
+    """
+
+    def __init__(self, name: Any, *, is_float: bool):
         self._name = name
+        self.is_float = is_float
         self._has_forgotten = False
         self.counts: dict[Key, int] = {}
 
     def add(self, factors: Factors, rows: NDArray[np.bool_] | None) -> None:
         """Add a batch; ``rows`` are those that count."""
         count_categories(factors, self.counts, rows)
-        if (
-            len({float, int} & {type(value) for value in factors.values})
-            and len({float, int} & {type(key) for key in self.counts}) == 2
-        ):  # as in one column of numbers
-            self.counts = {float(key) if type(key) is int else key: count for key, count in self.counts.items()}
+        self.is_float |= any(type(value) is float for value in factors.values)
         if len(self.counts) <= MAX_COUNTED:
             return
         if not self._has_forgotten:
@@ -293,6 +304,23 @@ class CategoryCounts:
             )
         frequent = sorted(self.counts, key=lambda key: -self.counts[key])[: MAX_COUNTED // 2]
         self.counts = {key: self.counts[key] for key in frequent}
+
+    def choose(self, max_codes: int) -> Categories:
+        """Choose the categories that get codes of their own."""
+        counts = self.counts
+        if self.is_float:  # as in one column of numbers
+            counts = {float(key) if type(key) is int else key: count for key, count in counts.items()}
+        chosen = choose_categories(counts, max_codes)
+        if not self._has_forgotten or chosen.has_other:
+            return chosen
+        if len(chosen.values) < max_codes:
+            return Categories(chosen.values, has_other=True)
+        return choose_categories(counts, max_codes - 1)
+
+
+def _are_text(names: list[Any]) -> bool:
+    """Check whether names are text: others do not count as names, as in scikit-learn."""
+    return all(isinstance(name, str) for name in names)
 
 
 def _is_same(one: Any, other: Any) -> bool:

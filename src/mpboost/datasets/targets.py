@@ -1,5 +1,7 @@
 """The targets and weights of a dataset: what they are, and how they are stored."""
 
+import reprlib
+from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -20,7 +22,7 @@ class TargetSurvey:
     Attributes
     ----------
     values : array of shape (n_values,) or None
-        The distinct values, ascending; None if there are too many, which must be numbers.
+        The distinct values, ascending; None if targets are stored as they are, which must be numbers.
     dtype : dtype
         The type that all of them have.
     """
@@ -36,6 +38,8 @@ class TargetSurvey:
         if len(codes if codes is not None else values) != n_rows:
             raise ValueError(f"X has {n_rows} rows, but y has {len(codes if codes is not None else values)}.")
         self.dtype = values.dtype if self.dtype is None else _unite_types(self.dtype, values.dtype)
+        if self._distinct is not None and values.dtype.kind == "f" and (np.signbit(values) & (values == 0)).any():
+            self._distinct = None  # among distinct values, -0.0 would become 0.0
         if self._distinct is None:
             return
         distinct = values if codes is not None else np.unique(values)
@@ -52,6 +56,11 @@ class TargetSurvey:
             return
         labels = np.array([*self._distinct, None], dtype=object)[:-1]
         refuse_odd_labels(labels)
+        odd = next((label for label in labels if not isinstance(label, str | int | float | np.generic)), None)
+        if odd is not None:
+            raise ValueError(
+                f"y contains {reprlib.repr(odd)} of type {type(odd).__name__}: convert it to numbers or text."
+            )
         self.values = np.sort(labels if self.dtype.kind == "O" else labels.astype(self.dtype))
 
     def _refuse_text(self) -> None:
@@ -90,7 +99,9 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Read the weights of a batch."""
     if sample_weight is None:
         return None
-    weights = np.asarray(read_targets(sample_weight, "sample_weight"), dtype=np.float64).reshape(-1)
+    weights = np.asarray(read_targets(sample_weight, "sample_weight"), dtype=np.float64)
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight should be a 1d array, got an array of shape {weights.shape} instead.")
     if len(weights) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but sample_weight has {len(weights)}.")
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
@@ -113,6 +124,10 @@ def _factorise(y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {array.shape} instead.")
+    if array.dtype.kind == "T":  # variable-length strings
+        array = array.astype(object)
+    if array.dtype.kind == "O" and all(isinstance(value, Decimal) for value in array):
+        array = array.astype(np.float64)
     if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
         _refuse_missing(int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0, len(array))
         return array, None

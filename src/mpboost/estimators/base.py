@@ -29,7 +29,13 @@ from mpboost.data.problem import Problem
 from mpboost.datasets.dataset import BinnedDataset
 from mpboost.estimators.continuing import check_continues
 from mpboost.estimators.estimates import warn_if_useless
-from mpboost.estimators.inputs import FileWatch, check_table, check_training_data, check_validation_data
+from mpboost.estimators.inputs import (
+    FileWatch,
+    check_table,
+    check_training_data,
+    check_validation_data,
+    watch_results,
+)
 from mpboost.estimators.publishing import Attributes
 from mpboost.estimators.row_attributes import explain_absence, list_row_attributes
 from mpboost.estimators.settings import list_learning_params
@@ -180,13 +186,14 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         """Add up the outputs of all learners, for ``n_rows`` rows at a time; X is checked as a whole."""
         check_is_fitted(self)
         threads = make_threads(self.n_jobs)
-        for batch in check_table(self, X).split_rows(n_rows):
-            yield self._ensemble.total(batch, self._outputs, threads)
+        batches = check_table(self, X).split_rows(n_rows)
+        yield from watch_results(X, (self._ensemble.total(batch, self._outputs, threads) for batch in batches))
 
     def _staged_total(self, X: Any) -> Iterator[NDArray[Any]]:
         """Add up the outputs of 1, 2, 3, ... learners."""
         check_is_fitted(self)
-        yield from self._ensemble.staged_total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
+        stages = self._ensemble.staged_total(check_table(self, X), self._outputs, make_threads(self.n_jobs))
+        yield from watch_results(X, stages)
 
     def _make_callbacks(self) -> list[Callback]:
         callbacks = list(self.callbacks or ())

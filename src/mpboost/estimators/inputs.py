@@ -1,5 +1,6 @@
 """What estimators are given: tables in memory, or datasets on disk."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,14 @@ class FileWatch(Callback):
         """Raise an OSError if the file is not as it was."""
         self._dataset.check_intact()
         return None
+
+
+def watch_results(X: Any, results: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """Yield results about a table; raise an OSError if the file of a dataset was cut while they were computed."""
+    for result in results:
+        if isinstance(X, BinnedDataset):
+            X.check_intact()
+        yield result
 
 
 def complete_targets(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:

@@ -12,6 +12,7 @@ from mpboost._arrays import Floats
 from mpboost._compat import Interval, validate_params
 from mpboost._threads import make_threads
 from mpboost.data.tables import Table
+from mpboost.datasets.coded_table import OTHER
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.inputs import check_table
 from mpboost.estimators.predictions import ClassPredictions, ValuePredictions
@@ -37,8 +38,6 @@ SKEWED = 8.0
 FEW_POINTS = 4
 #: Larger numbers, infinity among them, are not drawn.
 MAX_DRAWN = 1e100
-#: The name of the categories that were too rare in training to be remembered.
-OTHER = "(other)"
 
 
 @dataclass(frozen=True)
@@ -143,8 +142,9 @@ def compute_effects(
     ----------
     model : estimator of mpboost
         A fitted model.
-    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
         Rows to average over: those of training, or any others. All count the same, whatever their weights in training.
+        For the values of a dataset, the middles of their bins are returned.
     features : str, int, or list of str or int, default=None
         Names or columns of features. None takes those with the highest feature probability q, ties (all of them with
         ``adaptive_features=False``) by importance.

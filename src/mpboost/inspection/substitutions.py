@@ -63,10 +63,10 @@ class TreeSubstitution:
         self._trees = [self._forest.tree(index) for index in range(len(self._forest))]
         n_cells = table.n_rows * max(1, len(self._features))
         self._n_copies = min(MAX_COPIES, max(1, COPIED_CELLS // n_cells))
-        self._copies = table.take_rows(np.tile(np.arange(table.n_rows), self._n_copies))
+        self._table, copies = table, table.take_rows(np.tile(np.arange(table.n_rows), self._n_copies))
         self._columns, self._copied_columns = (
             make_binned_data(rows.bin(ensemble.mapper, threads)).fetch(self._features, threads)[0]
-            for rows in (table, self._copies)
+            for rows in (table, copies)
         )
 
     def group(self, feature: int, values: NDArray[Any]) -> NDArray[np.integer[Any]]:
@@ -88,7 +88,7 @@ class TreeSubstitution:
             self._add(users, self._copied_columns, totals)
             yield from np.split(totals, n_copies)[: len(batch)]
         if place is not None:
-            self._overwrite(place, self._copies.to_array(features=np.array([feature])))
+            self._overwrite(place, np.tile(self._table.to_array(features=np.array([feature])), (n_copies, 1)))
 
     def _split(self, place: int | None) -> tuple[_native.Forest, _native.Forest]:
         """Split the trees into those that use a column and all others."""

@@ -31,7 +31,7 @@ from mpboost.reporting.summary import summarise
 def report(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     title: str | None = None,
     image_shape: Sequence[int] | None = None,
@@ -50,11 +50,11 @@ def report(
     ----------
     model : estimator of mpboost
         A fitted or loaded model.
-    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
         The table that it was trained on, in the same order, or new rows. The index of a data frame, if any, gives the
-        names of rows.
+        names of rows. Of the numbers of a dataset the report shows the bins, as ranges.
     y : array-like of shape (n_samples,)
-        The labels, or numbers, of these rows.
+        The labels, or numbers, of these rows; None for those of a dataset.
     title : str, default=None
         Title of the report; None for the class of the model.
     image_shape : (int, int), default=None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mpboost.datasets.dataset import BinnedDataset
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.reporting.plain import simplify
 
@@ -44,7 +45,13 @@ def list_versions() -> dict[str, str]:
 
 def time_prediction(model: MinipatchBooster, X: Any, n_rows: int = 1000) -> dict[str, Any]:
     """Measure the time to predict the first rows."""
-    rows = X[:n_rows] if hasattr(X, "shape") else np.asarray(X)[:n_rows]
-    start = time.perf_counter()
-    model.predict(rows)
-    return {"n_rows": rows.shape[0], "seconds": time.perf_counter() - start}
+    if isinstance(X, BinnedDataset):
+        batches, n_rows = model._predict_in_batches(X, n_rows), min(n_rows, len(X))
+        start = time.perf_counter()
+        next(batches)
+    else:
+        rows = X[:n_rows] if hasattr(X, "shape") else np.asarray(X)[:n_rows]
+        n_rows = rows.shape[0]
+        start = time.perf_counter()
+        model.predict(rows)
+    return {"n_rows": n_rows, "seconds": time.perf_counter() - start}

@@ -56,6 +56,7 @@ def summarise(
         "title": title if title is not None else type(model).__name__,
         "about": {
             "is_training": given.is_training,
+            "is_binned": table.is_coded,
             "n_rows": table.n_rows,
             "n_training_rows": model.n_samples_,
         },

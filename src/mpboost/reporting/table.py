@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from mpboost.data.categories import MISSING
 from mpboost.data.dates import split_dates
 from mpboost.data.sources import refuse_lazy
+from mpboost.datasets.coded_table import Bin
+from mpboost.datasets.dataset import BinnedDataset
+from mpboost.reporting.canvas import format_number
 from mpboost.reporting.plain import simplify
 
 #: Cells of an array that are read at once: limits the memory.
@@ -36,17 +40,21 @@ class ColumnFacts:
 
 
 class ReportTable:
-    """The table of a report: an array, a data frame or a sparse matrix.
+    """The table of a report: an array, a data frame, a sparse matrix or a dataset.
 
     Parameters
     ----------
-    X : array-like, data frame or sparse matrix
+    X : array-like, data frame, sparse matrix or BinnedDataset
         The table.
     features : collection of str or None
         The features of the model, if they have names: dates in a data frame are split into their known parts.
     """
 
     def __init__(self, X: Any, features: Collection[str] | None = None):
+        self._coded = X.table if isinstance(X, BinnedDataset) else None
+        if self._coded is not None:
+            self.n_rows, self.n_features = X.shape
+            return
         refuse_lazy(X, "X")
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         self._table: Any
@@ -63,8 +71,13 @@ class ReportTable:
         self.n_rows, self.n_features = self._table.shape
 
     @property
+    def is_coded(self) -> bool:
+        """Whether the table has bins in place of values."""
+        return self._coded is not None
+
+    @property
     def _is_frame(self) -> bool:
-        return isinstance(self._table, nw.DataFrame)
+        return self._coded is None and isinstance(self._table, nw.DataFrame)
 
     def name_rows(self, rows: NDArray[np.integer]) -> list[str] | None:
         """Look up the names of rows in the index of the data frame; None if it has none or only counts rows."""
@@ -74,8 +87,12 @@ class ReportTable:
         return [str(simplify(name)) for name in index.take(rows).tolist()]
 
     def read(self, rows: NDArray[np.integer], feature: int) -> list[Any]:
-        """Read the values of some rows in a column."""
-        if self._is_frame:
+        """Read the values of some rows in a column; numbers of a dataset are ranges, as text."""
+        if self._coded is not None:
+            values = [
+                _write_bin(value) if isinstance(value, Bin) else value for value in self._coded.decode(rows, feature)
+            ]
+        elif self._is_frame:
             values = self._table[:, feature][rows.tolist()].to_list()
         elif sparse.issparse(self._table):
             values = self._table[rows][:, [feature]].toarray().ravel().tolist()
@@ -85,14 +102,20 @@ class ReportTable:
 
     def read_images(self, rows: NDArray[np.integer], shape: tuple[int, int]) -> NDArray[np.float64]:
         """Read rows as images, scaled to values between 0 and 1."""
-        chosen = self._table[rows.tolist()].to_numpy() if self._is_frame else self._table[rows]
+        chosen: Any
+        if self._coded is not None:
+            chosen = self._coded.to_array(rows.astype(np.int64))
+        else:
+            chosen = self._table[rows.tolist()].to_numpy() if self._is_frame else self._table[rows]
         pixels = np.asarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=np.float64)
         low, high = (np.nanmin(pixels), np.nanmax(pixels)) if np.isfinite(pixels).any() else (0.0, 1.0)
         return ((pixels - low) / ((high - low) or 1.0)).reshape(-1, *shape)
 
     def collect_facts(self) -> ColumnFacts:
         """Count the missing values, and check which columns are constant."""
-        if self._is_frame:
+        if self._coded is not None:
+            facts = [_examine_codes(codes) for codes in self._coded.columns.codes]
+        elif self._is_frame:
             facts = [_examine_series(column) for column in self._table.iter_columns()]
         elif sparse.issparse(self._table):
             return _examine_sparse(self._table)
@@ -102,6 +125,20 @@ class ReportTable:
             facts = [_examine_objects(column) for column in self._table.T]
         n_missing, is_constant = zip(*facts, strict=True)
         return ColumnFacts(np.array(n_missing, dtype=np.int64), np.array(is_constant, dtype=bool))
+
+
+def _write_bin(bin: Bin) -> str:
+    """Write a range of numbers."""
+    low, high = format_number(bin.low), format_number(bin.high)
+    if np.isinf(bin.low) and np.isinf(bin.high):
+        return "any"
+    return f"≤ {high}" if np.isinf(bin.low) else f"> {low}" if np.isinf(bin.high) else f"{low} to {high}"
+
+
+def _examine_codes(codes: NDArray[np.uint8]) -> tuple[int, bool]:
+    pieces = [codes[start : start + BATCH_CELLS] for start in range(0, len(codes), BATCH_CELLS)]
+    n_missing = sum(int(np.count_nonzero(piece == MISSING)) for piece in pieces)
+    return n_missing, all(bool((piece == codes[0]).all()) for piece in pieces)
 
 
 def _examine_series(column: Any) -> tuple[int, bool]:
