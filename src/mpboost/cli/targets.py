@@ -38,6 +38,17 @@ def read_target(reading: TableReading, name: str) -> NDArray[Any]:
     return np.asarray(values.to_pylist()) if is_text else as_features(values).to_numpy()
 
 
+def read_weights(reading: TableReading, name: str) -> NDArray[np.float64]:
+    """Read the column of weights of rows."""
+    values = get_column(reading, name)
+    kind = infer_column_kind(values.type)
+    if kind is not ColumnKind.NUMBER:
+        raise ValueError(f"The column of weights {name!r} of {reading.name} contains {kind}, not numbers.")
+    if values.null_count:
+        raise ValueError(f"The weight {name!r} is missing in {count(values.null_count, 'row')} of {reading.name}.")
+    return np.asarray(values.cast(pa.float64()).to_numpy())
+
+
 def choose_target_kind(wanted: TargetKind, y: NDArray[Any], name: str, obstacle: str = "") -> tuple[TargetKind, str]:
     """Choose classification or regression; if it was decided by the values, also say why.
 
@@ -57,6 +68,8 @@ def choose_target_kind(wanted: TargetKind, y: NDArray[Any], name: str, obstacle:
 
 
 def as_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Convert whole numbers to integers, so that class 1.0 is called 1."""
+    """Convert whole numbers to integers, so that class 1.0 is called 1, and objects that are text to text."""
+    if y.dtype.kind == "O" and all(isinstance(label, str) for label in y.tolist()):
+        return y.astype(np.str_)
     is_whole = y.dtype.kind == "f" and np.all(y == np.floor(y)) and np.all(np.abs(y) < 2**53)
     return y.astype(np.int64) if is_whole else y

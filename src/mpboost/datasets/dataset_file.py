@@ -146,7 +146,12 @@ class Content:
 
 
 def make_content(
-    known: Known, n_rows: int, targets: TargetSurvey | None, target_name: str | None, has_weights: bool
+    known: Known,
+    n_rows: int,
+    targets: TargetSurvey | None,
+    target_name: str | None,
+    has_weights: bool,
+    table_habits: str | None = None,
 ) -> Content:
     """Describe a dataset whose columns are not written yet."""
     n_columns = int(known.features["n_features_in_"]) + (targets is not None) + has_weights
@@ -159,6 +164,7 @@ def make_content(
         None if targets is None else targets.stored_dtype,
         None if targets is None else targets.values,
         has_weights,
+        table_habits,
     )
 
 
