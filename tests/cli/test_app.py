@@ -64,6 +64,7 @@ def test_help_shows_no_types_of_python(run, command):
         (("--help",), "numpy"),
         (("--version",), "numpy"),
         (("fit", "--help"), "numpy"),
+        (("bin", "--help"), "numpy"),
         (("predict", "--help"), "numpy"),
         (("evaluate", "--help"), "numpy"),
         (("report", "--help"), "numpy"),

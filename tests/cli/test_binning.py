@@ -131,7 +131,7 @@ def test_dataset_like_another_has_its_bins(run, folder, parquet, like, kind):
         (("part-*.parquet", "-t", "churned", "--keep", "agee"), "did you mean 'age'?"),
         (("part-*.parquet", "-t", "churned", "-o", "data.parquet"), "must end in .mpcols"),
         (("part-*.parquet", "-t", "churned", "-o", "nowhere/data.mpcols"), "Folder not found: nowhere"),
-        (("part-*.parquet", "-t", "churned", "--like", "modle.mpb"), "Model file not found: modle.mpb"),
+        (("part-*.parquet", "-t", "churned", "--like", "mdel.mpb"), "Model file not found: mdel.mpb"),
         (("part-*.parquet", "-t", "churned", "--like", "no.mpcols"), "Dataset not found: no.mpcols"),
         (("part-3.parquet", "-t", "churned"), "File not found: part-3.parquet; did you mean 'part-"),
         (("broken.parquet", "-t", "churned"), "broken.parquet cannot be read: "),

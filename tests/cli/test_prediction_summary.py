@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
 pytest.importorskip("typer", reason="the command line needs typer")
 
@@ -27,7 +28,7 @@ def new(folder):
 
 def tally_up(model, values, targets, n_rows):
     """Add up predictions, some rows at a time; targets may be None for all of them."""
-    tally = Tally(model)
+    tally = Tally(model, len(values))
     for start in range(0, len(values), n_rows):
         rows = slice(start, start + n_rows)
         tally.add(values[rows], None if targets is None else targets[rows])
@@ -71,7 +72,7 @@ def test_score_is_not_offered_without_all_targets(trained, folder, new, kind):
 @pytest.mark.parametrize("without", [0, 1, 2], ids=["the first", "the second", "the last"])
 def test_score_is_not_offered_if_a_batch_has_no_targets(trained, folder, new, without):
     model, labels = load_model(folder / "model.mpb"), np.array(new["churned"].to_pylist())
-    tally = Tally(model)
+    tally = Tally(model, 120)
     for k, rows in enumerate((slice(0, 40), slice(40, 80), slice(80, 120))):
         tally.add(labels[rows], None if k == without else labels[rows])
     assert tally.word_score() is None
@@ -83,3 +84,14 @@ def test_counts_are_those_of_all_rows(trained, folder, new, n_rows):
     model, labels = load_model(folder / "model.mpb"), np.array(new["churned"].to_pylist())
     classes, counts = tally_up(model, labels, None, n_rows).count_classes()
     assert (classes, counts.tolist()) == tuple(each.tolist() for each in np.unique(labels, return_counts=True))
+
+
+@pytest.mark.parametrize("n_rows", BATCHES)
+def test_quartiles_and_score_are_those_of_all_rows(fit, folder, new, n_rows):
+    fit(target="spend")
+    rng = np.random.default_rng(0)
+    y = 1e6 + rng.normal(size=120)
+    values = y + rng.normal(size=120)
+    tally = tally_up(load_model(folder / "model.mpb"), values, y, n_rows)
+    assert f"R² {r2_score(y, values):.3f};" in tally.word_score()
+    np.testing.assert_array_equal(tally.compute_quartiles(), np.quantile(values, [0, 0.25, 0.5, 0.75, 1]))

@@ -67,7 +67,7 @@ def test_info_does_not_read_many_different_numbers(run, folder):
 def test_fit_on_disk_gives_the_model_of_memory(run, folder, parquet, preset):
     command = ("fit", "part-*.parquet", "-t", "churned", "--preset", preset, *SMALL)
     words = run(*command, "-o", "disk.mpb", "--on-disk").stdout
-    assert "binning on disk first" in words
+    assert "on disk first: about " in words
     run(*command, "-o", "memory.mpb", "--in-memory")
     assert (folder / "disk.mpb").read_bytes() == (folder / "memory.mpb").read_bytes()
     assert not [path for path in folder.iterdir() if path.name.startswith(".mpboost") or path.suffix == ".mpcols"]
@@ -78,9 +78,9 @@ def test_fit_bins_first_what_takes_much_memory(monkeypatch, run, folder, parquet
     monkeypatch.setattr(training_dataset, "measure_available_memory", lambda: available)
     command = ("fit", "part-*.parquet", "-t", "churned", *SMALL, "--force")
     words = run(*command).stdout
-    assert ("binning on disk first" in words) == is_binned
+    assert ("on disk first: about " in words) == is_binned
     assert ("of memory, and 100 bytes are free" in words) == is_binned
-    assert "binning on disk first" not in run(*command, "--in-memory").stdout
+    assert "on disk first: about " not in run(*command, "--in-memory").stdout
     facts = json.loads(run(*command, "--json").stdout)
     assert (facts["rows"], facts["table"], facts["left_out"]) == (300, "part-1.parquet and 1 more", {})
 

@@ -1,5 +1,8 @@
 """The command predict: apply a model to a table. Functions import what takes long, so that help is quick."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,16 +90,43 @@ def write_predictions(
     kind = pa.array(model.classes_).type if hasattr(model, "classes_") else pa.float64()
     kinds = [kind] + [pa.float64()] * (len(name_predictions(model)) - 1)
     schema = pa.schema([*rows.copied, *zip(name_predictions(model), kinds, strict=True)])
-    model, tally = model.set_params(n_jobs=-1), Tally(model)
+    model, tally, warned = model.set_params(n_jobs=-1), Tally(model, rows.n_rows), SharedWarnings()
     with open_table(output, schema, force=force) as write, out.progress_bar("Predicting", rows.n_rows) as move:
         for X, copied, y in rows:
             start = 0
-            for batch in model._predict_in_batches(X, BATCH_ROWS):
-                now = slice(start, start + len(batch.values))
-                probabilities = () if batch.probabilities is None else batch.probabilities.T
-                columns = [*copied.slice(start, len(batch.values)).columns, batch.values, *probabilities]
-                write(pa.table(columns, schema=schema))
-                tally.add(batch.values, None if y is None else spread_targets(y[now]))
-                move(len(batch.values))
-                start = now.stop
+            with warned.collect():
+                for batch in model._predict_in_batches(X, BATCH_ROWS):
+                    now = slice(start, start + len(batch.values))
+                    probabilities = () if batch.probabilities is None else batch.probabilities.T
+                    columns = [*copied.slice(start, len(batch.values)).columns, batch.values, *probabilities]
+                    write(pa.table(columns, schema=schema))
+                    tally.add(batch.values, None if y is None else spread_targets(y[now]))
+                    move(len(batch.values))
+                    start = now.stop
+    warned.repeat()
     return tally
+
+
+class SharedWarnings:
+    """Collects the warnings of pieces of a table, and repeats in the end those that all pieces have given.
+
+    A piece may have no category that occurred in training, say; it matters if the whole table has none.
+    """
+
+    def __init__(self) -> None:
+        self._shared: dict[str, type[Warning]] | None = None
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Collect the warnings of a piece."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        known = self._shared
+        found = {str(each.message): each.category for each in caught}
+        self._shared = {words: kind for words, kind in found.items() if known is None or words in known}
+
+    def repeat(self) -> None:
+        """Give the warnings that all pieces have given."""
+        for words, kind in (self._shared or {}).items():
+            warnings.warn(words, kind, stacklevel=2)

@@ -12,19 +12,20 @@ from mpboost.cli.output import Output, draw_bar
 from mpboost.cli.writing import STDOUT
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.judgement import decode_targets
-from mpboost.outputs.statistics import compute_r2
 
 #: Classes that are shown, the most frequent first.
 MAX_SHOWN_CLASSES = 10
 
 
 class Tally:
-    """Adds up predictions, batch by batch: classes are counted, and of numbers and their targets these are kept.
+    """Adds up predictions, batch by batch: classes are counted, and only predicted numbers are kept.
 
     Parameters
     ----------
     model : fitted model
         The model that predicts.
+    n_rows : int
+        Number of all rows.
 
     Attributes
     ----------
@@ -34,33 +35,38 @@ class Tally:
         Number of rows of each predicted class; empty for numbers.
     """
 
-    def __init__(self, model: MinipatchBooster):
+    def __init__(self, model: MinipatchBooster, n_rows: int):
         self.model = model
         self.n_rows = 0
         self.counts: dict[Any, int] = {}
-        self._values: list[NDArray[Any]] = []
-        self._given: list[NDArray[Any]] = []
-        self._n_right = 0
+        self._values = np.empty(0 if hasattr(model, "classes_") else n_rows)
         self._has_target = self._is_training = True  # so far
+        self._n_right = 0
+        self._mean, self._spread, self._error = 0.0, 0.0, 0.0  # of targets that are numbers; squares of deviations
 
     def add(self, values: NDArray[Any], y: NDArray[Any] | None) -> None:
         """Add the predictions of some rows, and their targets if all of these are known."""
         rows = slice(self.n_rows, self.n_rows + len(values))
-        self.n_rows += len(values)
         self._has_target &= y is not None
         if hasattr(self.model, "classes_"):
             for label, n_rows in zip(*(each.tolist() for each in np.unique(values, return_counts=True)), strict=True):
                 self.counts[label] = self.counts.get(label, 0) + n_rows
         else:
-            self._values.append(values)
-        if y is None or not self._has_target:
-            self._given = []
-            return
-        if hasattr(self.model, "classes_"):
-            self._n_right += int(np.count_nonzero(y == values))
-        else:
-            self._given.append(y.astype(np.float64))
-        self._is_training &= np.array_equal(decode_targets(self.model, self.model._targets[rows]), y)
+            self._values[rows] = values
+        if y is not None and self._has_target:
+            if hasattr(self.model, "classes_"):
+                self._n_right += int(np.count_nonzero(y == values))
+            else:
+                self._add_numbers(values, y.astype(np.float64))
+            self._is_training &= np.array_equal(decode_targets(self.model, self.model._targets[rows]), y)
+        self.n_rows += len(values)
+
+    def _add_numbers(self, values: NDArray[Any], y: NDArray[np.float64]) -> None:
+        """Add targets and residuals to the running mean and sums of squares (Chan, Golub and LeVeque, 1983)."""
+        mean, share = float(y.mean()), len(y) / (self.n_rows + len(y))
+        self._spread += float(((y - mean) ** 2).sum()) + (mean - self._mean) ** 2 * self.n_rows * share
+        self._mean += (mean - self._mean) * share
+        self._error += float(((y - values) ** 2).sum())
 
     def count_classes(self) -> tuple[list[Any], NDArray[np.int64]]:
         """Return the predicted classes, in the order of the model, and their numbers of rows."""
@@ -68,8 +74,9 @@ class Tally:
         return labels, np.array([self.counts[label] for label in labels])
 
     def compute_quartiles(self) -> NDArray[np.float64]:
-        """Return the minimum, the quartiles and the maximum of predicted numbers."""
-        return np.quantile(np.concatenate(self._values), [0, 0.25, 0.5, 0.75, 1])
+        """Return the minimum, the quartiles and the maximum of predicted numbers, whose order gets lost."""
+        values = self._values[: self.n_rows]
+        return np.quantile(values, [0, 0.25, 0.5, 0.75, 1], overwrite_input=True)
 
     def word_score(self) -> str | None:
         """Tell the score if the target of all rows is known; otherwise None.
@@ -82,7 +89,7 @@ class Tally:
         if hasattr(self.model, "classes_"):
             score = f"accuracy {format_share(self._n_right / self.n_rows)}"
         else:
-            score = f"R² {compute_r2(np.concatenate(self._values), np.concatenate(self._given)):.3f}"
+            score = f"R² {1 - self._error / self._spread if self._spread else float(self._error == 0):.3f}"
         is_training = self._is_training and self.n_rows == len(self.model._targets)
         note = ", too good since it is the training table" if is_training else ""
         target = get_target_name(self.model)

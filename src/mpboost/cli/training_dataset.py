@@ -81,12 +81,15 @@ def is_large(files: ParquetFiles) -> bool:
 def bin_for_training(source: ParquetSource, kind: TargetKind, folder: Path, out: Output) -> Iterator[TrainingDataset]:
     """Bin Parquet files into a dataset that is there for a while, in the folder of the model."""
     files, available = source.files, measure_available_memory()
-    free = "" if available is None else f", and {describe_size(available)} are free"
+    reason = ""
+    if available is not None and is_large(files):
+        memory = f"{describe_size(files.n_bytes)} of memory, and {describe_size(available)} are free"
+        reason = f"{files.name} would take about {memory}. "
     size = describe_size(files.n_rows * sum(len(column.features) for column in source.columns))
+    place = folder.absolute()
     with tempfile.TemporaryDirectory(prefix=".mpboost-", dir=folder) as temporary:
         out.say(
-            f"{files.name} would take about {describe_size(files.n_bytes)} of memory{free}: binning on disk first, "
-            f"about {size} in {folder.absolute()} until the model is saved.",
+            f"{reason}Binning {files.name} on disk first: about {size} in {place} until the model is saved.",
             "All columns are used, also those that look like identifiers; --drop NAME leaves one out.",
         )
         with out.progress() as is_shown:

@@ -91,7 +91,7 @@ def _is_parquet(path: str) -> bool:
 def _open(path: str) -> Iterator[pa.parquet.ParquetFile]:
     """Open a file; errors name it."""
     try:
-        with pa.parquet.ParquetFile(path, buffer_size=BUFFER_BYTES) as file:
+        with pa.parquet.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
             yield file
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read: {describe_error(error)}.") from error
