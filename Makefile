@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja wheel
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-compare fingerprints sanitize sanitize-threads clang tidy clean
+.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-compare fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -145,6 +145,9 @@ bench-fits: $(VENV)/bench.stamp  ## Measure default fits beside LightGBM's and t
 
 bench-ten-million: $(VENV)/bench.stamp  ## Measure time and memory of 10 million rows, beside LightGBM.
 	$(BIN)/python -m benchmarks.speed.ten_million $(QUICK_FLAG)
+
+bench-datasets: $(VENV)/bench.stamp  ## Measure datasets on disk, to 100 million rows: building, training, memory.
+	$(BIN)/python -m benchmarks.datasets $(QUICK_FLAG)
 
 BASE ?= HEAD
 bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revision>, in turns: did anything become slower or worse?

@@ -1,8 +1,10 @@
 #include "mpboost/elementary.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <optional>
+#include <utility>
 
 #include "bindings.hpp"
 #include "mpboost/kernels.hpp"
@@ -38,13 +40,15 @@ void bind_function(nb::module_& module, const char* name, Function function, con
 }
 
 template <class Label, class Raw>
-double sum_losses(const Raw& raw, const Vector<const Label>& labels, const std::optional<Vector<const double>>& weights,
-                  std::int64_t n_classes) {
+std::pair<double, double> sum_losses(const Raw& raw, const Vector<const Label>& labels,
+                                     const std::optional<Vector<const double>>& weights, std::int64_t n_classes) {
   const auto n_rows = static_cast<std::int64_t>(raw.shape(0));
   check_size(labels, n_rows, "every row needs a label");
   if (weights) check_size(*weights, n_rows, "every row needs a weight");
-  return sum_log_losses(
-      LogOdds<Label>{n_rows, n_classes, raw.data(), labels.data(), weights ? weights->data() : nullptr});
+  nb::gil_scoped_release release;
+  const auto [loss, n_right] =
+      sum_log_losses(LogOdds<Label>{n_rows, n_classes, raw.data(), labels.data(), weights ? weights->data() : nullptr});
+  return std::pair(loss, n_right);
 }
 
 }  // namespace
@@ -76,7 +80,8 @@ void bind_elementary(nb::module_& module) {
         return sum_losses<std::int8_t>(raw, labels, weights, 2);
       },
       nb::arg("raw"), nb::arg("labels"), nb::arg("weights").none(),
-      "Sum the log losses of rows, times their weights, given log odds of two classes and labels -1 and +1.");
+      "The sums of the log losses of rows, and of the rows that are right, times weights, given log odds of two "
+      "classes, and labels -1 and +1.");
   module.def(
       "sum_log_losses",
       [](Matrix<const double> raw, Vector<const std::uint16_t> labels,
@@ -86,7 +91,8 @@ void bind_elementary(nb::module_& module) {
         return sum_losses<std::uint16_t>(raw, labels, weights, n_classes);
       },
       nb::arg("raw"), nb::arg("labels"), nb::arg("weights").none(),
-      "Sum the log losses of rows, times their weights, given log odds of each class and labels 0, 1, 2, ...");
+      "The sums of the log losses of rows, and of the rows that are right, times weights, given log odds of each "
+      "class, and labels 0, 1, 2, ...");
 }
 
 }  // namespace mpboost::bindings

@@ -1,16 +1,22 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "bindings.hpp"
 #include "mpboost/gradient_draw.hpp"
 #include "mpboost/leaf_sums.hpp"
 #include "mpboost/losses.hpp"
+#include "mpboost/value_losses.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -59,23 +65,30 @@ LossRows<Label> as_rows(const Rows<float>& raw, const Optional<std::uint16_t>& l
     const auto n_leaves = static_cast<std::int64_t>(values->shape(0));
     check(count_outputs(*values, n_leaves) == n_outputs, "values must have one entry per leaf and output");
     check_size(*leaves, n_rows, one_per_row);
-    check_below(*leaves, n_leaves, "there is a leaf without value");
   }
   return {n_rows,
           n_outputs,
           raw.data(),
           leaves ? leaves->data() : nullptr,
           values ? values->data() : nullptr,
+          values ? static_cast<std::int64_t>(values->shape(0)) : 0,
           labels.data(),
           data_of(weights, n_rows),
           gradients.data(),
           hessians.data()};
 }
 
-void check_parameter(ValueLoss loss, double parameter) {
+ValueLoss as_value_loss(const std::string& name, double parameter) {
+  static const std::map<std::string, ValueLoss> losses{
+      {"squared", ValueLoss::squared}, {"absolute", ValueLoss::absolute}, {"quantile", ValueLoss::quantile},
+      {"huber", ValueLoss::huber},     {"poisson", ValueLoss::poisson},   {"gamma", ValueLoss::gamma}};
+  const auto found = losses.find(name);
+  check(found != losses.end(), "there is no such loss");
+  const ValueLoss loss = found->second;
   if (loss == ValueLoss::quantile) check(0 <= parameter && parameter <= 1, "the quantile must be between 0 and 1");
   if (loss == ValueLoss::huber)
     check(parameter > 0 && std::isfinite(parameter), "the parameter of huber must be positive");
+  return loss;
 }
 
 // A step: its labels, what it needs besides, and how it is called.
@@ -120,44 +133,140 @@ void bind_steps(nb::module_& module) {
       "'squared', 'absolute', 'quantile', 'huber', or, with F for the logarithm of the mean, 'poisson' or 'gamma'.",
       [](const std::string& name, double parameter, const auto&, LossRows<float> rows, RowSums& sums,
          Threads& threads) {
-        static const std::map<std::string, ValueLoss> losses{
-            {"squared", ValueLoss::squared}, {"absolute", ValueLoss::absolute}, {"quantile", ValueLoss::quantile},
-            {"huber", ValueLoss::huber},     {"poisson", ValueLoss::poisson},   {"gamma", ValueLoss::gamma}};
-        const auto loss = losses.find(name);
-        check(loss != losses.end(), "there is no such loss");
-        check_parameter(loss->second, parameter);
+        const ValueLoss loss = as_value_loss(name, parameter);
         check(rows.n_outputs == 1, "there must be one output per row");
         rows.parameter = static_cast<float>(parameter);
         nb::gil_scoped_release release;
-        return step_values(loss->second, rows, sums, threads);
+        return step_values(loss, rows, sums, threads);
       },
       nb::arg("loss"), nb::arg("parameter"));
+}
+
+// Rows that a model does not learn from.
+void bind_reserved(nb::module_& module) {
+  module.def(
+      "take_raw",
+      [](Rows<const float> raw, Vector<const std::int64_t> rows, Vector<const double> offset, double scale,
+         Rows<double> out) {
+        check(raw.ndim() >= 1, "gradients, hessians and outputs have one dimension or two");
+        const auto n_rows = static_cast<std::int64_t>(raw.shape(0));
+        const std::int64_t n_outputs = count_outputs(raw, n_rows);
+        check(count_outputs(out, static_cast<std::int64_t>(rows.size())) == n_outputs, one_per_row);
+        check_size(offset, n_outputs, "there must be one offset per output");
+        check_indices(rows, n_rows, "there is no such row");
+        nb::gil_scoped_release release;
+        double* __restrict to = out.data();
+        const double* __restrict start = offset.data();
+        for (const std::int64_t row : as_span(rows)) {
+          const float* __restrict from = raw.data() + row * n_outputs;
+          for (std::int64_t k = 0; k < n_outputs; ++k) to[k] = start[k] + scale * static_cast<double>(from[k]);
+          to += n_outputs;
+        }
+      },
+      nb::arg("raw").noconvert(), nb::arg("rows"), nb::arg("offset"), nb::arg("scale"), nb::arg("out").noconvert(),
+      "Write the outputs of some rows in the users' units: offset + scale * raw.");
+
+  module.def(
+      "sum_value_losses",
+      [](const std::string& name, double parameter, double unit, Vector<const double> raw, Vector<const double> labels,
+         const Optional<double>& weights) {
+        const ValueLoss loss = as_value_loss(name, parameter);
+        const auto n_rows = static_cast<std::int64_t>(raw.size());
+        check_size(labels, n_rows, one_per_row);
+        const ValueRows rows{n_rows, raw.data(), labels.data(), data_of(weights, n_rows), parameter, unit};
+        nb::gil_scoped_release release;
+        const auto [sum, squares] = sum_value_losses(loss, rows);
+        return std::pair(sum, squares);
+      },
+      nb::arg("loss"), nb::arg("parameter"), nb::arg("unit"), nb::arg("raw"), nb::arg("labels"),
+      nb::arg("weights").none(),
+      "The sums of the losses of rows, and of squared errors, times weights, given outputs and labels in the users' "
+      "units; losses are those of step_values, in a unit of their own.");
+}
+
+// A tree, columns, gradients, hessians, leaves to write.
+using TreeTuple =
+    std::tuple<const Tree*, const BinnedColumns*, Rows<const float>, Rows<const float>, Vector<std::uint16_t>>;
+
+TreeRows as_tree_rows(const TreeTuple& given) {
+  const auto& [tree, columns, gradients, hessians, leaves] = given;
+  check(tree && columns, "there must be a tree and columns");
+  check(tree->n_leaves() <= max_numbered_leaves, "the tree has more than 65536 leaves");
+  for (const Split& split : tree->splits)
+    check(split.feature < columns->n_columns(), "the tree uses a column that does not exist");
+  const std::int64_t n_outputs = count_outputs(gradients, columns->n_rows());
+  check(count_outputs(hessians, columns->n_rows()) == n_outputs, "gradients and hessians must have one shape");
+  check_size(leaves, columns->n_rows(), one_per_row);
+  return {*tree, columns, gradients.data(), hessians.data(), n_outputs, leaves.data()};
 }
 
 void bind_leaves(nb::module_& module) {
   module.def(
       "sum_leaves",
-      [](const Tree& tree, const BinnedColumns& columns, Rows<const float> gradients, Rows<const float> hessians,
-         Vector<std::uint16_t> leaves, Threads& threads, RowSums* sums) {
-        const std::size_t n_leaves = tree.n_leaves();
-        check(n_leaves <= max_numbered_leaves, "the tree has more than 65536 leaves");
-        for (const Split& split : tree.splits)
-          check(split.feature < columns.n_columns(), "the tree uses a column that does not exist");
-        const std::int64_t n_outputs = count_outputs(gradients, columns.n_rows());
-        check(count_outputs(hessians, columns.n_rows()) == n_outputs, "gradients and hessians must have one shape");
-        check_size(leaves, columns.n_rows(), one_per_row);
-        std::vector<double> total;
+      [](const std::vector<TreeTuple>& trees, Threads& threads, const std::vector<RowSums*>& sums) {
+        check(sums.empty() || sums.size() == trees.size(), "every tree needs sums of its own");
+        std::vector<TreeRows> rows;
+        std::vector<RowSums> own(trees.size());
+        std::vector<RowSums*> all = sums;
+        for (const TreeTuple& tree : trees) rows.push_back(as_tree_rows(tree));
+        for (RowSums& one : own)
+          if (sums.empty()) all.push_back(&one);
+        check(std::ranges::find(all, nullptr) == all.end(), "every tree needs sums of its own");
+        std::vector<std::vector<double>> totals;
         {
           nb::gil_scoped_release release;
-          total = with_sums(sums, [&](RowSums& all) {
-            return sum_leaves(tree, columns, gradients.data(), hessians.data(), n_outputs, leaves.data(), all, threads);
-          });
+          sum_leaves(rows, all, threads);
+          for (const RowSums* one : all) totals.push_back(one->total());
         }
-        return to_numpy(std::move(total), {n_leaves, static_cast<std::size_t>(n_outputs), 2});
+        nb::list arrays;
+        for (std::size_t k = 0; k < rows.size(); ++k)
+          arrays.append(to_numpy(std::move(totals[k]),
+                                 {rows[k].tree.n_leaves(), static_cast<std::size_t>(rows[k].n_outputs), 2}));
+        return arrays;
       },
-      nb::arg("tree"), nb::arg("columns"), nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(),
-      nb::arg("leaves").noconvert(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
-      "Write the leaf of each row, and return the sums of gradients and hessians: (n_leaves, n_outputs, 2).");
+      nb::arg("trees").noconvert(), nb::arg("threads"), nb::arg("sums") = std::vector<RowSums*>(),
+      nb::sig("def sum_leaves(trees: collections.abc.Sequence[tuple[Tree, BinnedColumns, "
+              "numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32], "
+              "numpy.typing.NDArray[numpy.uint16]]], threads: Threads, sums: collections.abc.Sequence[RowSums] = ()) "
+              "-> list[numpy.typing.NDArray[numpy.float64]]"),
+      "For each tree, its columns, gradients and hessians: write the leaf of each row, and return the sums of "
+      "gradients "
+      "and hessians, (n_leaves, n_outputs, 2). All trees share the threads.");
+
+  module.def(
+      "fit_newton",
+      [](const nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>& sums, double l2, double factor) {
+        check(sums.shape(2) == 2, "sums must have the shape (n_leaves, n_outputs, 2)");
+        return to_numpy(fit_newton({sums.data(), sums.size()}, l2, factor), {sums.shape(0), sums.shape(1)});
+      },
+      nb::arg("sums"), nb::arg("l2"), nb::arg("factor"),
+      "Newton steps, (n_leaves, n_outputs), by sums of gradients and hessians, times a factor; 0 without hessians.");
+
+  module.def(
+      "make_step",
+      [](const Tree& tree, Matrix<const double> values, double learning_rate, double max_step, double unit) {
+        const auto n_outputs = static_cast<std::int64_t>(values.shape(1));
+        check(values.shape(0) == tree.n_leaves() && n_outputs > 0,
+              "values must have a row for each leaf and at least one output");
+        std::vector<float> step(values.size());
+        Tree moved{tree.splits, std::vector<double>(values.size()), tree.category_sets, n_outputs};
+        for (std::size_t i = 0; i < step.size(); ++i) {
+          const double value = learning_rate * values.data()[i];
+          if (!(std::abs(value) <= max_step)) return nb::object(nb::none());
+          step[i] = static_cast<float>(value);
+          moved.leaf_values[i] = static_cast<double>(step[i]) * unit;
+        }
+        const std::array shape{values.shape(0), values.shape(1)};
+        float* data = step.data();  // stays where it is when the vector moves
+        return nb::object(nb::make_tuple(
+            nb::ndarray<nb::numpy, float>(data, n_outputs == 1 ? 1 : 2, shape.data(), own(std::move(step))),
+            std::move(moved)));
+      },
+      nb::arg("tree"), nb::arg("values"), nb::arg("learning_rate"), nb::arg("max_step"), nb::arg("unit"),
+      nb::sig("def make_step(tree: Tree, values: numpy.typing.NDArray[numpy.float64], learning_rate: float, max_step: "
+              "float, unit: float) -> tuple[numpy.typing.NDArray[numpy.float32], Tree] | None"),
+      "The values of leaves, (n_leaves, n_outputs), times the learning rate, in single precision; and the tree with "
+      "these as values, times a unit. None if one is larger than max_step, or is no number.");
 
   module.def(
       "sum_rows",
@@ -168,12 +277,14 @@ void bind_leaves(nb::module_& module) {
         const std::int64_t n_outputs = count_outputs(gradients, n_rows);
         check(count_outputs(hessians, n_rows) == n_outputs, "gradients and hessians must have one shape");
         check_indices(rows, n_rows, "there is no such row");
-        for (const std::int64_t row : as_span(rows))
-          check(leaves.data()[row] < n_leaves, "there is a leaf that does not exist");
+        check(n_leaves >= 0, "there is a leaf that does not exist");
         const double* weight = data_of(weights, static_cast<std::int64_t>(rows.size()));
-        return to_numpy(
-            sum_rows(as_span(rows), weight, leaves.data(), gradients.data(), hessians.data(), n_outputs, n_leaves),
-            {static_cast<std::size_t>(n_leaves), static_cast<std::size_t>(n_outputs), 2});
+        std::vector<double> sums;
+        {
+          nb::gil_scoped_release release;
+          sums = sum_rows(as_span(rows), weight, leaves.data(), gradients.data(), hessians.data(), n_outputs, n_leaves);
+        }
+        return to_numpy(std::move(sums), {static_cast<std::size_t>(n_leaves), static_cast<std::size_t>(n_outputs), 2});
       },
       nb::arg("rows"), nb::arg("weights").noconvert().none(), nb::arg("leaves").noconvert(),
       nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("n_leaves"),
@@ -281,6 +392,7 @@ void bind_draw(nb::module_& module) {
 }  // namespace
 
 void bind_gradients(nb::module_& module) {
+  bind_reserved(module);
   bind_leaves(module);
   bind_steps(module);
   bind_draw(module);

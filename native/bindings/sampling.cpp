@@ -137,6 +137,20 @@ void bind_sampling(nb::module_& module) {
       "together; refresh the log-weights of all of them for draws with a share of uniform ones.");
 
   module.def(
+      "remember_importances",
+      [](Vector<const std::int64_t> items, Vector<const double> importances, Vector<double> sums,
+         Vector<std::int64_t> counts) {
+        const auto n = static_cast<std::int64_t>(sums.size());
+        check_size(counts, n, "sums and counts must have one size");
+        check_size(importances, static_cast<std::int64_t>(items.size()), "every item needs an importance");
+        check_indices(items, n, "no such item");
+        return to_numpy(remember_importances(as_span(items), importances.data(), sums.data(), counts.data()));
+      },
+      nb::arg("items"), nb::arg("importances"), nb::arg("sums").noconvert(), nb::arg("counts").noconvert(),
+      "Add the importances of some items to their sums, unless all are 0; return the means so far as shares of their "
+      "total, where negative means count as 0.");
+
+  module.def(
       "log_arrivals",
       [](Vector<const double> log_weights, Vector<const std::int64_t> items, std::uint64_t seed,
          std::uint64_t iteration, Purpose purpose) {

@@ -8,10 +8,12 @@
 namespace mpboost {
 namespace {
 
-// Instructions were counted, for a group of features: comparing all rows with all rows takes about 3.25 per pair and 90
-// per row; counting takes 100 per row and 70 per bin.
-bool pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
-  return n_rows <= max_pair_rows && n_rows * n_rows < 3 * n_rows + 21 * n_bins;
+// Instructions were counted, for a full group of features: comparing rows with thresholds takes about 2.25 per pair and
+// 70 per threshold; counting takes 100 per row and 70 per bin.
+bool pairs_are_cheaper(const NodeRows& node, std::int64_t n_thresholds) {
+  const std::int64_t n_rows = node.n_negative + node.n_positive;
+  return n_rows <= max_pairs && n_thresholds * (node.has_missing ? 2 : 1) <= max_pairs &&
+         n_thresholds * (9 * n_rows + 9 * node.n_lanes) < (13 * n_rows + 9 * node.n_bins) * node.n_lanes;
 }
 
 // With weights, nanoseconds were measured, with AVX2: 1.4 per pair and 38 per row against 17 per row and 29 per bin.
@@ -19,8 +21,7 @@ bool weighted_pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
   return n_rows * n_rows + 14 * n_rows < 20 * n_bins;
 }
 
-constexpr std::size_t gathered_lanes = 4;  // features that are gathered together: one store for all of a row
-constexpr double total_weight = 1 << 30;   // of a minipatch, as whole numbers: rounded up, it stays below 2^31
+constexpr double total_weight = 1 << 30;  // of a minipatch, as whole numbers: rounded up, it stays below 2^31
 
 }  // namespace
 
@@ -54,7 +55,6 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
     Node left{node.begin, 0, 0, 0, 0, node.depth + 1, index, true};
     Node right{node.begin, 0, 0, 0, 0, node.depth + 1, index, false};
     const bool is_set = is_categorical(choice.lane);
-    is_set ? place_categories(node, choice) : place_threshold(node, choice);
     partition(node, choice, left, right);
     const std::size_t place = lanes_[choice.lane];
     const std::int32_t categories = is_set ? static_cast<std::int32_t>(category_sets.size()) : -1;
@@ -72,20 +72,25 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
   return grown;
 }
 
-// Give each feature its lane: numeric ones first, categorical ones in groups of their own. A lane without a feature
-// repeats the one before it, which changes nothing.
+// Give each feature its lane: numeric ones first, categorical ones in groups of their own. The lanes in use of a
+// group's last features may exceed these: they repeat the last feature, which changes nothing.
 void BinaryGrower::lay_out(const Minipatch<std::int8_t>& patch) {
   lanes_.clear();
+  group_lanes_.clear();
   const auto fill = [&](bool categorical) {
+    const std::size_t first = lanes_.size();
     for (std::size_t k = 0; k < patch.features.size(); ++k)
       if ((patch.is_categorical && patch.is_categorical[patch.features[k]]) == categorical) lanes_.push_back(k);
-    if (lanes_.empty()) return;
-    lanes_.resize((lanes_.size() + group_lanes - 1) / group_lanes * group_lanes, lanes_.back());
+    const std::size_t n = (lanes_.size() - first + used_lanes - 1) / used_lanes * used_lanes;
+    if (n == 0) return;
+    for (std::size_t done = 0; done < n; done += group_lanes)
+      group_lanes_.push_back(static_cast<int>(std::min<std::size_t>(group_lanes, n - done)));
+    lanes_.resize(group_lanes_.size() * group_lanes, lanes_.back());
   };
   fill(false);
-  n_numeric_groups_ = lanes_.size() / group_lanes;
+  n_numeric_groups_ = group_lanes_.size();
   if (patch.is_categorical != nullptr) fill(true);
-  n_groups_ = lanes_.size() / group_lanes;
+  n_groups_ = group_lanes_.size();
 }
 
 // Negatives first; weights become whole numbers in the same order.
@@ -93,9 +98,9 @@ void BinaryGrower::order_rows(const Minipatch<std::int8_t>& patch) {
   n_rows_ = static_cast<std::int32_t>(patch.rows.size());
   order_.resize(patch.rows.size());
   const auto is_negative = [&](std::int64_t row) { return patch.labels[row] < 0; };
-  const auto positives = std::ranges::copy_if(patch.rows, order_.begin(), is_negative).out;
-  std::ranges::remove_copy_if(patch.rows, positives, is_negative);
-  n_negative_ = static_cast<std::int32_t>(positives - order_.begin());
+  n_negative_ = static_cast<std::int32_t>(std::ranges::count_if(patch.rows, is_negative));
+  std::int64_t* ends[] = {order_.data() + n_negative_, order_.data()};
+  for (const std::int64_t row : patch.rows) *ends[is_negative(row)]++ = row;
   weights_.clear();
   if (patch.weights.empty()) return;
   const double sum = std::accumulate(patch.weights.begin(), patch.weights.end(), 0.0);
@@ -108,40 +113,22 @@ void BinaryGrower::order_rows(const Minipatch<std::int8_t>& patch) {
 void BinaryGrower::gather(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch) {
   patch_.resize(n_groups_ * patch.rows.size() * group_lanes);
   goes_left_.resize(patch.rows.size());
+  split_codes_.resize(patch.rows.size() + group_lanes);
   right_rows_.resize((patch.rows.size() + 1) * group_lanes);
-  group_bins_.assign(n_groups_, 1);
-  group_has_missing_.assign(n_groups_, false);
-  for (std::size_t k = 0; k < lanes_.size(); k += gathered_lanes) {
-    const std::size_t group = k / group_lanes;
-    std::uint8_t* out = codes(group, 0) + k % group_lanes;
-    std::array<const std::uint8_t*, gathered_lanes> column;
-    for (std::size_t l = 0; l < gathered_lanes; ++l) column[l] = columns.column(patch.features[lanes_[k + l]]);
-    std::array<std::uint8_t, gathered_lanes> highest{};
+  for (std::size_t k = 0; k < lanes_.size(); k += used_lanes) {
+    if (static_cast<int>(k % group_lanes) >= group_lanes_[k / group_lanes]) continue;
+    std::uint8_t* out = codes(k / group_lanes, 0) + k % group_lanes;
+    std::array<const std::uint8_t*, used_lanes> column;
+    for (std::size_t l = 0; l < used_lanes; ++l) column[l] = columns.column(patch.features[lanes_[k + l]]);
     for (const std::int64_t row : order_) {
-      std::array<std::uint8_t, gathered_lanes> row_codes;
-      for (std::size_t l = 0; l < gathered_lanes; ++l) {
-        row_codes[l] = column[l][row];
-        highest[l] = std::max(highest[l], row_codes[l]);
-      }
-      std::memcpy(out, row_codes.data(), gathered_lanes);
+      for (std::size_t l = 0; l < used_lanes; ++l) out[l] = column[l][row];
       out += group_lanes;
     }
-    for (std::size_t l = 0; l < gathered_lanes; ++l) {
-      const bool is_missing = highest[l] == missing_code;
-      if (is_missing) group_has_missing_[group] = true;
-      const int n_bins = is_missing ? count_bins(group, k % group_lanes + l) : highest[l] + 1;
-      group_bins_[group] = std::max(group_bins_[group], n_bins);
-    }
   }
-}
-
-// What columns promise is not enough: a view may hold other codes.
-int BinaryGrower::count_bins(std::size_t group, std::size_t lane) {
-  const std::uint8_t* lane_codes = codes(group, 0) + lane;
-  std::uint8_t n_bins = 0;
-  for (std::size_t i = 0; i < order_.size(); ++i)
-    n_bins = std::max(n_bins, static_cast<std::uint8_t>(lane_codes[i * group_lanes] + 1));  // 0 for a missing value
-  return n_bins;
+  // What columns promise about their codes is not enough: a view may hold others.
+  ranges_.clear();
+  for (std::size_t group = 0; group < n_groups_; ++group)
+    ranges_.push_back(kernels().find_code_range(codes(group, 0), n_rows_, group_lanes_[group]));
 }
 
 BinaryGrower::Node BinaryGrower::make_root() const {
@@ -166,85 +153,96 @@ bool BinaryGrower::choose_split(const Node& node, Choice& choice) {
       choice = {
           group * group_lanes + static_cast<std::size_t>(best.lane), best.bin, best.missing_left != 0, best.score, {}};
   }
-  for (std::size_t lane = n_numeric_groups_ * group_lanes; lane < lanes_.size(); ++lane)
-    if (lane == n_numeric_groups_ * group_lanes || lanes_[lane] != lanes_[lane - 1])
-      search_categories(node, lane, choice);
+  for (std::size_t group = n_numeric_groups_; group < n_groups_; ++group)
+    for (int lane = 0; lane < group_lanes_[group]; lane += used_lanes)
+      search_categories(node, group * group_lanes + static_cast<std::size_t>(lane), choice);
   return choice.score >= 0;
 }
 
 GroupSplit BinaryGrower::search_group(const Node& node, std::size_t group) {
+  // Where values of one class follow each other, the score has no peak (it is convex): the best threshold is next to a
+  // row of each class. A least number of rows in leaves, or missing values, which go to either side, change that.
+  const std::int32_t n_rarer = std::min(node.n_negative, node.n_positive);
+  const bool tries_rarer_class =
+      options_.min_samples_leaf == 1 && !ranges_[group].has_missing && 2 * n_rarer < node.size();
   const NodeRows rows{codes(group, node.begin),
                       node.n_negative,
                       node.n_positive,
-                      group_bins_[group],
-                      static_cast<bool>(group_has_missing_[group]),
+                      group_lanes_[group],
+                      ranges_[group].n_bins,
+                      ranges_[group].has_missing,
                       options_.min_samples_leaf,
+                      tries_rarer_class,
                       has_weights() ? weights_.data() + node.begin : nullptr,
                       node.weight(),
                       node.positive};
   if (has_weights())
     return weighted_pairs_are_cheaper(node.size(), rows.n_bins) ? kernels().search_weighted_pairs(rows)
                                                                 : kernels().search_weighted_bins(rows, histogram_);
-  return pairs_are_cheaper(node.size(), rows.n_bins) ? kernels().search_pairs(rows)
-                                                     : kernels().search_bins(rows, histogram_);
+  return pairs_are_cheaper(rows, tries_rarer_class ? 2 * n_rarer : node.size())
+             ? kernels().search_pairs(rows, histogram_)
+             : kernels().search_bins(rows, histogram_);
 }
 
-// Move the threshold half-way to the next code that occurs. If the node has no missing values, let those of new rows go
-// with its heavier part.
-void BinaryGrower::place_threshold(const Node& node, Choice& choice) const {
-  const std::uint8_t* column = lane_codes(choice.lane, node);
-  std::uint8_t next = missing_code;
-  std::int64_t left = 0;
-  bool has_missing = false;
-  for (std::int32_t i = 0; i < node.size(); ++i) {
-    const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
-    left += code <= choice.bin ? row_weight(node, i) : 0;
-    has_missing |= code == missing_code;
-    if (code > choice.bin) next = std::min(next, code);
-  }
-  choice.bin = next == missing_code ? max_value_bins - 1 : static_cast<std::uint8_t>((choice.bin + next) / 2);
-  if (!has_missing) choice.missing_left = left > node.weight() - left;
+// Read the codes of a node's rows in the lane that splits it, one after the other; the first one fills up the last
+// vector.
+void BinaryGrower::read_lane(const Node& node, std::size_t lane) {
+  const std::uint8_t* from = lane_codes(lane, node);
+  const auto n = static_cast<std::size_t>(node.size());
+  for (std::size_t i = 0; i < n; ++i) split_codes_[i] = from[i * group_lanes];
+  std::fill_n(split_codes_.data() + n, group_lanes, *from);
 }
 
-void BinaryGrower::partition(const Node& node, const Choice& choice, Node& left, Node& right) {
-  const std::uint8_t* column = lane_codes(choice.lane, node);
-  const bool is_set = is_categorical(choice.lane);
-  for (std::int32_t i = 0; i < node.size(); ++i) {
-    const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
-    const bool goes_left = is_set                 ? holds(choice.set, code)
-                           : code == missing_code ? choice.missing_left
-                                                  : code <= choice.bin;
-    goes_left_[static_cast<std::size_t>(i)] = goes_left;
-    (i < node.n_negative ? left.n_negative : left.n_positive) += goes_left;
-    if (has_weights() && goes_left) (i < node.n_negative ? left.negative : left.positive) += row_weight(node, i);
+void BinaryGrower::partition(const Node& node, Choice& choice, Node& left, Node& right) {
+  read_lane(node, choice.lane);
+  const auto n = static_cast<std::size_t>(node.size()), n_negative = static_cast<std::size_t>(node.n_negative);
+  const std::uint8_t* codes = split_codes_.data();
+  std::uint8_t* goes_left = goes_left_.data();
+  bool has_missing = true;
+  if (is_categorical(choice.lane)) {
+    place_categories(node, choice);
+    for (std::size_t i = 0; i < n; ++i) goes_left[i] = holds(choice.set, codes[i]);
+  } else {
+    // Move the threshold half-way between the codes that occur on both sides of it.
+    const Neighbours neighbours = kernels().find_neighbours(codes, node.size(), choice.bin);
+    choice.bin = neighbours.next == missing_code ? max_value_bins - 1
+                                                 : static_cast<std::uint8_t>((neighbours.last + neighbours.next) / 2);
+    has_missing = neighbours.has_missing;
+    const std::uint8_t shift = choice.missing_left, last_left = static_cast<std::uint8_t>(choice.bin + shift);
+    for (std::size_t i = 0; i < n; ++i)
+      goes_left[i] = static_cast<std::uint8_t>(codes[i] + shift) <= last_left;  // the shift turns missing into 0
   }
-  if (!has_weights()) left.negative = left.n_negative, left.positive = left.n_positive;
+  left.n_negative = std::accumulate(goes_left, goes_left + n_negative, 0);
+  left.n_positive = std::accumulate(goes_left + n_negative, goes_left + n, 0);
+  left.negative = left.n_negative;
+  left.positive = left.n_positive;
+  if (has_weights()) {
+    left.negative = left.positive = 0;
+    for (std::int32_t i = 0; i < node.size(); ++i)
+      (i < node.n_negative ? left.negative : left.positive) += goes_left[i] ? row_weight(node, i) : 0;
+  }
   right.n_negative = node.n_negative - left.n_negative;
   right.n_positive = node.n_positive - left.n_positive;
   right.negative = node.negative - left.negative;
   right.positive = node.positive - left.positive;
-  right.begin = left.begin + left.size();
-  if (!is_final(left) || !is_final(right)) move_rows(node);  // else nobody will look at the rows again
+  // If the node has no missing values, let those of new rows go with its heavier part.
+  if (!has_missing) choice.missing_left = left.weight() > right.weight();
+  move_rows(node, left, right);
 }
 
-// Rows that go left move to the front of the node, the others behind them, both in their old order,
-// which keeps the negatives first on each side.
-void BinaryGrower::move_rows(const Node& node) {
+// Rows that go left move to the front of the node, the others behind them, both in their old order, which keeps the
+// negatives first on each side. Nobody will look at the rows of a leaf again: those of the other side move to the
+// front.
+void BinaryGrower::move_rows(const Node& node, Node& left, Node& right) {
+  const bool keeps_left = !is_final(left), keeps_right = !is_final(right);
+  if (!keeps_left && !keeps_right) return;
+  right.begin = keeps_left ? left.begin + left.size() : node.begin;
   for (std::size_t group = 0; group < n_groups_; ++group) {
-    const std::uint8_t* from = codes(group, node.begin);
-    std::uint8_t* to_left = codes(group, node.begin);
-    std::uint8_t* to_right = right_rows_.data();
-    for (std::int32_t i = 0; i < node.size(); ++i, from += group_lanes) {
-      // Without a branch: copy to both sides, then keep one copy. The left one overwrites a row already moved.
-      std::array<std::uint8_t, group_lanes> row;
-      std::memcpy(row.data(), from, group_lanes);
-      std::memcpy(to_left, row.data(), group_lanes);
-      std::memcpy(to_right, row.data(), group_lanes);
-      const std::size_t step = goes_left_[static_cast<std::size_t>(i)] * group_lanes;
-      to_left += step;
-      to_right += group_lanes - step;
-    }
-    std::memcpy(to_left, right_rows_.data(), static_cast<std::size_t>(to_right - right_rows_.data()));
+    std::uint8_t* rows = codes(group, node.begin);
+    if (keeps_left && keeps_right)
+      move_both(rows, node.size());
+    else
+      keep_side(rows, node.size(), keeps_left);
   }
   if (!has_weights()) return;
   std::int32_t* to_left = weights_.data() + node.begin;
@@ -253,7 +251,33 @@ void BinaryGrower::move_rows(const Node& node) {
     const std::int32_t weight = row_weight(node, i);
     *(goes_left_[static_cast<std::size_t>(i)] ? to_left : to_right)++ = weight;
   }
-  std::copy(right_weights_.data(), to_right, to_left);
+  std::copy(right_weights_.data(), to_right, keeps_left ? to_left : weights_.data() + node.begin);
+}
+
+// Without a branch: copy to both sides, then keep one copy. The left one overwrites a row already moved.
+void BinaryGrower::move_both(std::uint8_t* rows, std::int32_t n) {
+  std::uint8_t* to_left = rows;
+  std::uint8_t* to_right = right_rows_.data();
+  for (std::int32_t i = 0; i < n; ++i, rows += group_lanes) {
+    std::array<std::uint8_t, group_lanes> row;
+    std::memcpy(row.data(), rows, group_lanes);
+    std::memcpy(to_left, row.data(), group_lanes);
+    std::memcpy(to_right, row.data(), group_lanes);
+    const std::size_t step = goes_left_[static_cast<std::size_t>(i)] * group_lanes;
+    to_left += step;
+    to_right += group_lanes - step;
+  }
+  std::memcpy(to_left, right_rows_.data(), static_cast<std::size_t>(to_right - right_rows_.data()));
+}
+
+void BinaryGrower::keep_side(std::uint8_t* rows, std::int32_t n, bool is_left) {
+  std::uint8_t* to = rows;
+  for (std::int32_t i = 0; i < n; ++i, rows += group_lanes) {
+    std::array<std::uint8_t, group_lanes> row;
+    std::memcpy(row.data(), rows, group_lanes);
+    std::memcpy(to, row.data(), group_lanes);
+    to += goes_left_[static_cast<std::size_t>(i)] == is_left ? group_lanes : 0;
+  }
 }
 
 }  // namespace mpboost

@@ -6,40 +6,55 @@
 #include "mpboost/binary_grower.hpp"
 
 namespace mpboost {
-namespace {
-
-struct Category {
-  std::uint8_t code;
-  std::int32_t n_rows;
-  std::int64_t weight, positive;
-};
 
 // Fewer positives first. Weights are below 2^31, so that the products are exact.
-bool operator<(const Category& a, const Category& b) {
-  const std::int64_t left = a.positive * b.weight, right = b.positive * a.weight;
-  return left != right ? left < right : a.code < b.code;
+bool BinaryGrower::Category::operator<(const Category& other) const {
+  const std::int64_t left = positive * other.weight, right = other.positive * weight;
+  return left != right ? left < right : code < other.code;
 }
 
-}  // namespace
+// The rows of a node by code, for some lanes side by side: in a single lane, a count would wait for the one before.
+struct BinaryGrower::CategoryCounts {
+  using Counts = std::array<std::array<std::int32_t, used_lanes>, 256>;
+  Counts n_rows, weights, positives;  // weights, below 2^31, where rows have any
 
-void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice& choice) {
-  std::array<Category, 256> categories;  // most nodes are small: only bins that the group has are cleared
-  const auto n_bins = static_cast<std::size_t>(group_bins_[lane / group_lanes]);
-  std::fill_n(categories.begin(), n_bins, Category{});
-  categories[missing_code] = {};
-  const std::uint8_t* column = lane_codes(lane, node);
-  for (std::int32_t i = 0; i < node.size(); ++i) {
-    const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
-    const std::int32_t weight = row_weight(node, i);
-    Category& category = categories[code];
-    category.code = code;
-    category.n_rows += 1;
-    category.weight += weight;
-    if (i >= node.n_negative) category.positive += weight;
+  void clear(std::size_t n_bins) {
+    for (Counts* counts : {&n_rows, &weights, &positives}) {
+      std::fill_n(counts->begin(), n_bins, Counts::value_type{});
+      (*counts)[missing_code] = {};
+    }
   }
-  const Category missing = categories[missing_code];
-  auto* const end = std::remove_if(categories.begin(), categories.begin() + static_cast<std::ptrdiff_t>(n_bins),
-                                   [](const Category& category) { return category.n_rows == 0; });
+
+  Category describe(std::size_t code, std::size_t lane, bool has_weights) const {
+    return {static_cast<std::uint8_t>(code), n_rows[code][lane], (has_weights ? weights : n_rows)[code][lane],
+            positives[code][lane]};
+  }
+};
+
+void BinaryGrower::search_categories(const Node& node, std::size_t first_lane, Choice& choice) {
+  CategoryCounts counts;
+  counts.clear(static_cast<std::size_t>(ranges_[first_lane / group_lanes].n_bins));
+  const std::uint8_t* row = lane_codes(first_lane, node);
+  for (std::int32_t i = 0; i < node.size(); ++i, row += group_lanes) {
+    const std::int32_t weight = row_weight(node, i), positive = i < node.n_negative ? 0 : weight;
+    for (std::size_t l = 0; l < used_lanes; ++l) ++counts.n_rows[row[l]][l];
+    if (has_weights())
+      for (std::size_t l = 0; l < used_lanes; ++l) counts.weights[row[l]][l] += weight;
+    if (positive > 0)
+      for (std::size_t l = 0; l < used_lanes; ++l) counts.positives[row[l]][l] += positive;
+  }
+  for (std::size_t lane = first_lane; lane < first_lane + used_lanes; ++lane)
+    if (lane == first_lane || lanes_[lane] != lanes_[lane - 1]) cut_categories(node, lane, counts, choice);
+}
+
+void BinaryGrower::cut_categories(const Node& node, std::size_t lane, const CategoryCounts& counts, Choice& choice) {
+  std::array<Category, 256> categories;
+  auto* end = categories.begin();
+  const auto n_bins = static_cast<std::size_t>(ranges_[lane / group_lanes].n_bins);
+  for (std::size_t code = 0; code < n_bins; ++code)
+    if (counts.n_rows[code][lane % used_lanes] > 0) *end++ = counts.describe(code, lane % used_lanes, has_weights());
+  const Category missing = counts.describe(missing_code, lane % used_lanes, has_weights());
+  if (end - categories.begin() + (missing.n_rows > 0) < 2) return;
   std::sort(categories.begin(), end);
 
   Category left{};
@@ -54,7 +69,7 @@ void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice&
     const double score = d * d / (l * (total - l));
     if (score > best.score) best = {lane, 0, missing_left, score, set};
   };
-  for (auto* category = categories.begin(); category != end; ++category) {
+  for (const Category* category = categories.begin(); category != end; ++category) {
     left.n_rows += category->n_rows;
     left.weight += category->weight;
     left.positive += category->positive;
@@ -72,11 +87,10 @@ void BinaryGrower::search_categories(const Node& node, std::size_t lane, Choice&
 
 // Send categories that the node has not seen with its heavier part, and missing values, too, if it has none.
 void BinaryGrower::place_categories(const Node& node, Choice& choice) const {
-  const std::uint8_t* column = lane_codes(choice.lane, node);
   CategorySet seen{};
   std::int64_t left = 0;
   for (std::int32_t i = 0; i < node.size(); ++i) {
-    const std::uint8_t code = column[static_cast<std::size_t>(i) * group_lanes];
+    const std::uint8_t code = split_codes_[static_cast<std::size_t>(i)];
     insert(seen, code);
     left += (code == missing_code ? choice.missing_left : holds(choice.set, code)) ? row_weight(node, i) : 0;
   }

@@ -1,10 +1,15 @@
 // Computes the codes of a table.
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
 #include <stdexcept>
 #include <type_traits>
 
 #include "code_lookup.hpp"
 #include "mpboost/binning.hpp"
+#include "mpboost/kernels.hpp"
 #include "typed_table.hpp"
 
 namespace mpboost {
@@ -20,23 +25,84 @@ struct Place {
   std::uint8_t* column(std::int64_t j) const { return codes + j * stride; }
 };
 
+// What values of a type are compared as: single precision where it holds all of them.
+template <class T>
+using Compared = std::conditional_t<std::is_same_v<T, float> || sizeof(T) <= 2, float, double>;
+
+// The largest number up to an edge.
+template <class V>
+V round_down(double edge) {
+  const auto nearest = static_cast<V>(edge);
+  if (!(static_cast<double>(nearest) > edge)) return nearest;
+  return std::nextafter(nearest, -std::numeric_limits<V>::infinity());
+}
+
+template <class V>
+void fill(EdgeTable<V>& table, std::span<const double> edges) {
+  std::ranges::fill(std::ranges::transform(edges, table.edges, round_down<V>).out, std::end(table.edges),
+                    std::numeric_limits<V>::infinity());
+  for (std::size_t k = 0; k < std::size(table.last_of_block); ++k)
+    table.last_of_block[k] = table.edges[(k + 1) * edge_block - 1];
+  table.n_edges = static_cast<int>(edges.size());
+}
+
+bool find_codes(const EdgeTable<float>& table, const float* values, int n, std::uint8_t* codes) {
+  return kernels().find_codes_of_floats(table, values, n, codes);
+}
+bool find_codes(const EdgeTable<double>& table, const double* values, int n, std::uint8_t* codes) {
+  return kernels().find_codes_of_doubles(table, values, n, codes);
+}
+
+// Convert up to a block of values of a column, and add zeros up to a whole block.
+template <class T, class V>
+void read_values(Table<T> table, std::int64_t row, std::int64_t column, int n, V (&values)[block_rows]) {
+  if (table.row_stride == sizeof(T) && n == block_rows) {  // a loop that can be vectorised
+    T numbers[block_rows];
+    std::memcpy(numbers, table.data + row * table.row_stride + column * table.column_stride, sizeof(numbers));
+    for (int i = 0; i < block_rows; ++i) values[i] = static_cast<V>(numbers[i]);
+    return;
+  }
+  for (int i = 0; i < n; ++i) values[i] = static_cast<V>(table.at(row + i, column));
+  std::fill(values + n, std::end(values), V{0});
+}
+
 // Columns are coded a few at a time so that each cache line of a row-major table, 16 numbers of 4 bytes, is fetched
 // once.
 constexpr std::int64_t tile_columns = 16;
 
+// To lay out the edges of a column takes as long as to code some rows.
+constexpr std::int64_t min_table_rows = 256;
+
 // Code rows [begin, end) of a piece.
 template <class T>
 void encode_rows(Table<T> table, const BinMapper& mapper, std::int64_t begin, std::int64_t end, Place out) {
+  using V = Compared<T>;
+  EdgeTable<V> tables[tile_columns];
   for (std::int64_t first = 0; first < out.n_columns; first += tile_columns) {
     const std::int64_t last = std::min(out.n_columns, first + tile_columns);
+    for (std::int64_t j = first; j < last; ++j) fill(tables[j - first], mapper.edges_of(out.first_column + j));
     for (std::int64_t row = begin; row < end; row += block_rows) {
       const int n = static_cast<int>(std::min(block_rows, end - row));
       for (std::int64_t j = first; j < last; ++j) {
-        double values[block_rows];
-        for (int i = 0; i < n; ++i) values[i] = static_cast<double>(table.at(row + i, j));
-        if (look_up_codes(mapper.edges_of(out.first_column + j), values, n, out.column(j) + row))
+        alignas(64) V values[block_rows];
+        read_values(table, row, j, n, values);
+        if (find_codes(tables[j - first], values, n, out.column(j) + row))
           out.columns->set_has_missing(out.first_column + j, true);
       }
+    }
+  }
+}
+
+// The same for a few rows.
+template <class T>
+void encode_few_rows(Table<T> table, const BinMapper& mapper, std::int64_t begin, std::int64_t end, Place out) {
+  for (std::int64_t row = begin; row < end; row += block_rows) {
+    const int n = static_cast<int>(std::min(block_rows, end - row));
+    for (std::int64_t j = 0; j < out.n_columns; ++j) {
+      double values[block_rows];
+      for (int i = 0; i < n; ++i) values[i] = static_cast<double>(table.at(row + i, j));
+      if (look_up_codes(mapper.edges_of(out.first_column + j), values, n, out.column(j) + row))
+        out.columns->set_has_missing(out.first_column + j, true);
     }
   }
 }
@@ -110,6 +176,7 @@ void BinMapper::encode(const TableView& view, BinnedColumns& columns, std::int64
       if constexpr (std::is_same_v<T, std::uint8_t>) {
         if (all_bytes) return copy_bytes(table, begin, end, out);
       }
+      if (end - begin < min_table_rows) return encode_few_rows(table, *this, begin, end, out);
       encode_rows(table, *this, begin, end, out);
     });
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace mpboost {
@@ -177,60 +178,60 @@ class Stretch {
     std::copy_n(ends, n, block_ends_);
     std::fill(block_ends_ + n, block_ends_ + max_blocks, ends[n - 1]);
     std::fill(is_measured_, is_measured_ + n, false);
+    starts_.clear();
   }
 
   std::int64_t end() const { return block_ends_[max_blocks - 1]; }
 
-  // Add the rows that points fall on. Few points are looked up, each alone; if there are many, rows count the points up
-  // to their ends.
+  // Add the rows that points fall on.
   void draw(const Points& points, GradientDraw& drawn) {
     const std::int64_t first = points.count(start_), n_points = points.count(end()) - first;
-    const std::int64_t n = n_points < batch_rows / 8 ? look_up(points, first, n_points) : count_by_row(points);
-    const std::size_t n_before = drawn.rows.size();
-    drawn.rows.resize(n_before + static_cast<std::size_t>(n));
-    drawn.weights.resize(n_before + static_cast<std::size_t>(n));
-    std::int64_t* all_rows = drawn.rows.data() + n_before;
-    double* all_weights = drawn.weights.data() + n_before;
+    places_.resize(static_cast<std::size_t>(n_points));
+    found_.resize(places_.size());
+    for (std::int64_t i = 0; i < n_points; ++i) places_[static_cast<std::size_t>(i)] = points.place(first + i);
+    n_points < batch_rows / 8 ? look_up() : find_all(points.shift, first);
+    const auto n_before = static_cast<std::int64_t>(drawn.rows.size());
+    drawn.rows.resize(static_cast<std::size_t>(n_before + n_points));
+    drawn.weights.resize(drawn.rows.size());
     const auto unit = static_cast<double>(std::int64_t{1} << scale_.shift);
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t n_own = point_ends_[i] - (i > 0 ? point_ends_[i - 1] : first);
-      all_rows[i] = first_block_ * block_length + rows_[i];
-      all_weights[i] = static_cast<double>(n_own) * unit / lengths_[rows_[i]];
+    std::int64_t n = n_before - 1;
+    std::int32_t last_row = -1, n_own = 0;
+    for (const std::int32_t row : found_) {  // as often as points fall on it
+      n_own = row == last_row ? n_own + 1 : 1;
+      n += row != last_row;
+      last_row = row;
+      drawn.rows[static_cast<std::size_t>(n)] = first_block_ * block_length + row;
+      drawn.weights[static_cast<std::size_t>(n)] = n_own * unit / lengths_[row];
     }
+    drawn.rows.resize(static_cast<std::size_t>(n + 1));
+    drawn.weights.resize(drawn.rows.size());
   }
 
  private:
-  // Both write rows that are drawn and the number of points up to their ends, and return how many rows there are.
-  std::int64_t look_up(const Points& points, std::int64_t first, std::int64_t n_points) {
-    std::int64_t last_row = -1, n = -1;
-    for (std::int64_t j = first; j < first + n_points; ++j) {
-      const std::int64_t place = points.place(j), block = find_item(block_ends_, place);
+  // Find the rows of few points, each alone, in blocks that are measured only if there is one.
+  void look_up() {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const std::int64_t block = find_item(block_ends_, places_[i]);
       if (!is_measured_[block]) measure(block);
-      const std::int64_t row = block * block_length + find_item(ends_ + block * block_length, place);
-      n += row != last_row;
-      last_row = rows_[n] = row;
-      point_ends_[n] = j + 1;
+      found_[i] = static_cast<std::int32_t>(block * block_length + find_item(ends_ + block * block_length, places_[i]));
     }
-    return n + 1;
   }
 
-  std::int64_t count_by_row(const Points& points) {
-    for (std::int64_t block = 0; block < n_blocks_; ++block)
-      if (!is_measured_[block]) measure(block);
-    const int shift = points.shift;
-    const std::int64_t first = start_ >> shift, last = end() >> shift;
-    places_.resize(static_cast<std::size_t>(last - first + 1));
-    for (std::int64_t j = first; j <= last; ++j) places_[static_cast<std::size_t>(j - first)] = points.place(j);
-    const std::int64_t* places = places_.data();
-    std::int64_t before = points.count(start_), n = 0;
-    for (std::int64_t row = 0; row < n_blocks_ * block_length; ++row) {
-      const std::int64_t j = ends_[row] >> shift, after = j + (places[j - first] < ends_[row]);
-      rows_[n] = row;  // kept only if it counts: no branch
-      point_ends_[n] = after;
-      n += after != before;
-      before = after;
+  // Find the rows of many points: that of point j is not before the first that ends behind j * 2^shift, which is the
+  // same for all draws.
+  void find_all(int shift, std::int64_t first_point) {
+    const std::int64_t first = start_ >> shift;
+    if (starts_.empty()) {
+      for (std::int64_t block = 0; block < n_blocks_; ++block)
+        if (!is_measured_[block]) measure(block);
+      std::fill_n(ends_ + n_blocks_ * block_length, n_read_ahead, std::numeric_limits<std::int64_t>::max());
+      starts_.resize(static_cast<std::size_t>((end() >> shift) - first + 2));
+      for (std::int32_t row = 0; row < n_blocks_ * block_length; ++row)
+        starts_[static_cast<std::size_t>((ends_[row] >> shift) - first + 1)] = row + 1;
+      for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] = std::max(starts_[i], starts_[i - 1]);
     }
-    return n;
+    kernels().find_rows(ends_, starts_.data() + (first_point - first), places_.data(), std::ssize(places_),
+                        found_.data());
   }
 
   void measure(std::int64_t block) {
@@ -247,9 +248,11 @@ class Stretch {
   std::int64_t block_ends_[max_blocks];
   bool is_measured_[max_blocks];
   double lengths_[batch_rows];
-  std::int64_t ends_[batch_rows];
-  std::int64_t rows_[batch_rows + 1], point_ends_[batch_rows + 1];  // of a draw, with room to write ahead
-  std::vector<std::int64_t> places_;
+  static constexpr std::int64_t n_read_ahead = 8;
+  std::int64_t ends_[batch_rows + n_read_ahead];
+  std::vector<std::int32_t> starts_;  // of points, known once a draw has many
+  std::vector<std::int64_t> places_;  // of the points of a draw
+  std::vector<std::int32_t> found_;   // the rows that they fall on
 };
 
 // Put the draws of stretches of the line together.

@@ -1,9 +1,12 @@
 #include "mpboost/gradient_grower.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
+#include <utility>
 
 namespace mpboost {
 namespace {
@@ -12,33 +15,43 @@ namespace {
 constexpr std::size_t max_histogram_words = std::size_t{1} << 24;
 
 // Share 64 bits among the sums of a minipatch. Gradients get what the other two leave: 24 bits at least, with 23 for
-// the number of rows and 17 for hessians.
+// the number of rows and 17 for hessians; 30 bits at most, with at least 6 for the number of rows and 28 for hessians.
 Packing make_packing(std::int64_t n_rows) {
   Packing packing{};
-  packing.count_bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_rows)));
+  packing.count_bits = std::max(6, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n_rows))));
   const int rest = 64 - packing.count_bits;
   packing.hessian_bits = std::min(28, std::max(rest - 30, rest * 3 / 7));
   return packing;
 }
 
-// Rounds numbers to multiples of a unit so that any run of them keeps its sum: what is cut off is added to the next.
-class Rounder {
- public:
-  explicit Rounder(double unit) : scale_(unit > 0 ? 1 / unit : 0) {}
+// Eight sums side by side need not wait for each other.
+double sum_sizes(std::span<const double> numbers) {
+  double sums[8]{};
+  std::size_t i = 0;
+  for (; i + 8 <= numbers.size(); i += 8)
+    for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += std::abs(numbers[i + lane]);
+  for (; i < numbers.size(); ++i) sums[i % 8] += std::abs(numbers[i]);
+  return std::accumulate(sums, sums + 8, 0.0);
+}
 
-  std::int64_t round(double value) {
-    // A sum with this number is rounded to a whole one, in its low bits; sums have 30 bits at most.
-    constexpr double magic = 0x1.8p52;
-    sum_ += value * scale_;
-    const std::int64_t before = given_;
-    given_ = std::bit_cast<std::int64_t>(sum_ + magic) - std::bit_cast<std::int64_t>(magic);
-    return given_ - before;
+bool has_negative(std::span<const double> numbers) {
+  std::uint64_t bits = 0;
+  for (const double number : numbers) bits |= std::bit_cast<std::uint64_t>(number + 0.0);  // never the negative zero
+  return bits >> 63 != 0;
+}
+
+// Add rows to the histograms of the first n_lanes features of a group, [bin][lane]. Additions to one feature may have
+// to wait for each other: those to the others are in between.
+template <int n_lanes>
+void add_to_lanes(std::span<const std::uint32_t> rows, const std::uint64_t* packed, const std::uint8_t* bins,
+                  std::uint64_t* sums) {
+  for (const std::uint32_t row : rows) {
+    const std::uint64_t derivatives = packed[row];
+    const std::uint8_t* of_row = bins + std::size_t{row} * gradient_lanes;
+#pragma GCC unroll 8
+    for (int lane = 0; lane < n_lanes; ++lane) sums[of_row[lane] * gradient_lanes + lane] += derivatives;
   }
-
- private:
-  double scale_, sum_ = 0;
-  std::int64_t given_ = 0;
-};
+}
 
 }  // namespace
 
@@ -46,23 +59,24 @@ GradientTree GradientGrower::grow(const BinnedColumns& columns, const GradientPa
                                   Threads* threads, const std::function<void()>& poll) {
   threads_ = threads;
   n_rows_ = static_cast<std::int32_t>(patch.rows.size());
+  const std::uint64_t total = pack(patch);
   lay_out(columns, patch, stream);
   gather(columns, patch);
-  pack(patch);
-  order_.resize(patch.rows.size());
-  right_.resize(patch.rows.size());
-  for (std::uint32_t row = 0; row < order_.size(); ++row) order_[row] = row;
+  leaves_.assign(stride_, 0);
+  high_leaves_.assign(std::min(limits_.max_leaf_nodes, n_rows_) > 256 ? stride_ : 0, 0);
+  n_leaves_ = 1;
+  listed_.resize(stride_ + 4);
 
   nodes_.clear();
   nodes_.reserve(2 * static_cast<std::size_t>(std::min(limits_.max_leaf_nodes, n_rows_)));  // none moves
   free_slots_.clear();
   n_slots_ = 0;
-  Node& root = add_node(0, n_rows_, 0, total());
+  Node& root = add_node(0, total);
   open_sets(patch, root);
   if (may_split(root)) {
     root.slot = take_slot();
-    add_rows(root);
-    choose_split(root);
+    add_rows(root, list_rows(root));
+    choose_splits(root, nullptr);
   }
   // A heap of the leaves, by what splitting them gains; of equal ones the oldest is on top.
   const auto is_worse = [](const Node* a, const Node* b) {
@@ -109,9 +123,9 @@ void GradientGrower::lay_out(const BinnedColumns& columns, const GradientPatch& 
     while (features_.size() % lanes) features_.push_back(Feature{.is_categorical = categorical});
   }
   for (std::size_t first = 0; first < features_.size(); first += lanes) {
-    Group group{first * static_cast<std::size_t>(n_rows_), slot_size_, 0,
-                features_[first].is_categorical,           false,      false};
+    Group group{slot_size_, 0, 0, features_[first].is_categorical, false, false};
     for (std::size_t k = first; k < first + lanes; ++k) {
+      group.n_features += features_[k].place >= 0;
       group.n_bins = std::max(group.n_bins, features_[k].n_bins);
       group.has_missing |= features_[k].has_missing;
       group.has_monotonic |= features_[k].monotonic != 0;
@@ -121,64 +135,69 @@ void GradientGrower::lay_out(const BinnedColumns& columns, const GradientPatch& 
   }
 }
 
-// Copy the codes of the minipatch, as bins of this tree, row by row, the features of a group at a time.
+// Copy the codes of the minipatch, as bins of this tree: column by column, to tell rows on both sides of a split apart,
+// and row by row, to add them up.
 void GradientGrower::gather(const BinnedColumns& columns, const GradientPatch& patch) {
-  codes_.resize(features_.size() * patch.rows.size());
+  constexpr std::size_t n_together = 4;  // columns that are read side by side, with a pointer for each
+  stride_ = (patch.rows.size() + 63) / 64 * 64;
+  bins_.resize(features_.size() * stride_);
+  row_bins_.resize(bins_.size());
   for_groups(n_rows_, [&](std::size_t index) {
-    const Group& group = groups_[index];
-    std::uint8_t bins[lanes][256];
-    const std::uint8_t* of_lane[lanes];
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const Feature& feature = features_[index * lanes + lane];
-      of_lane[lane] = columns.column(std::max(feature.column, 0));
+    const std::size_t stride = stride_;
+    std::uint8_t* bins = bins_.data() + index * lanes * stride;
+    for (std::size_t lane = 0; lane < lanes; lane += n_together) {
+      const Feature* features = &features_[index * lanes + lane];
+      const std::uint8_t* from[n_together];
+      for (std::size_t k = 0; k < n_together; ++k) from[k] = columns.column(std::max(features[k].column, 0));
+      std::uint8_t* to = bins + lane * stride;
+      for (const std::int64_t row : patch.rows) {
+        std::uint8_t codes[n_together];  // all are read before one is written, which might be a part of anything
+        for (std::size_t k = 0; k < n_together; ++k) codes[k] = from[k][row];
+        for (std::size_t k = 0; k < n_together; ++k) to[k * stride] = codes[k];
+        ++to;
+      }
       // Codes beyond what the column promises go to its last bin: a histogram has no room for others.
-      const int last = std::max(feature.n_bins - 1, 0);
-      for (int code = 0; code < 256; ++code)
-        bins[lane][code] = static_cast<std::uint8_t>(std::min((code + feature.offset) >> feature.shift, last));
-      // Missing values have the same bin in all features of a group: the search knows only one.
-      if (feature.place >= 0) bins[lane][missing_code] = static_cast<std::uint8_t>(group.n_bins);
+      for (std::size_t k = 0; k < n_together; ++k)
+        kernels().merge_bins(bins + (lane + k) * stride, n_rows_, features[k].shift, features[k].offset,
+                             std::max(features[k].n_bins - 1, 0));
     }
-    std::uint8_t* codes = codes_.data() + group.codes;
-    for (const std::int64_t row : patch.rows) {
-#pragma GCC unroll 8
-      for (std::size_t lane = 0; lane < lanes; ++lane) codes[lane] = bins[lane][of_lane[lane][row]];
-      codes += lanes;
-    }
+    // Missing values have the same bin in all features of a group: the search knows only one.
+    kernels().interleave_bins(bins, static_cast<std::int64_t>(stride_), n_rows_, groups_[index].n_bins,
+                              row_bins_.data() + index * lanes * stride_);
   });
 }
 
-void GradientGrower::pack(const GradientPatch& patch) {
+// Round the derivatives of all rows and return their sums.
+std::uint64_t GradientGrower::pack(const GradientPatch& patch) {
+  const double gradients = sum_sizes(patch.gradients), hessians = sum_sizes(patch.hessians);
+  if (!std::isfinite(gradients + hessians)) throw std::invalid_argument("gradients and hessians must be finite");
+  if (has_negative(patch.hessians)) throw std::invalid_argument("hessians must not be negative");
   packing_ = make_packing(n_rows_);
-  double gradients = 0, hessians = 0;
-  for (const double g : patch.gradients) gradients += std::abs(g);
-  for (const double h : patch.hessians) hessians += h;
-  const int gradient_bits = std::min(30, 64 - packing_.count_bits - packing_.hessian_bits);
+  const int gradient_bits = 64 - packing_.count_bits - packing_.hessian_bits;
   // Units are so large that no sum of any rows outgrows its bits. Rounding changes a gradient by one unit at most, so a
   // sum by n_rows at most: 2^22, half of what the fewest bits hold. Hessians do not become negative, so that no sum
-  // exceeds that of all rows, which rounding changes by half a unit. The 2 is for the errors of floating point.
+  // exceeds that of all rows, which rounding changes by half a unit for each chain. The 2 is for the errors of floating
+  // point.
   const auto unit = [](double sum, double largest) {
     return std::isnormal(sum / largest) ? sum / largest : 0.0;  // a unit of 0, or a subnormal one, cannot be divided by
   };
   packing_.gradient_unit = unit(gradients, std::ldexp(1.0, gradient_bits - 1) - 2 - n_rows_);
-  packing_.hessian_unit = unit(hessians, std::ldexp(1.0, packing_.hessian_bits) - 2);
-  Rounder gradient(packing_.gradient_unit), hessian(packing_.hessian_unit);
+  packing_.hessian_unit = unit(hessians, std::ldexp(1.0, packing_.hessian_bits) - 2 - rounding_chains / 2);
   packed_.resize(patch.rows.size());
-  for (std::size_t row = 0; row < packed_.size(); ++row) {
-    const auto g = static_cast<std::uint64_t>(gradient.round(patch.gradients[row]));
-    const auto h = static_cast<std::uint64_t>(hessian.round(patch.hessians[row]));
-    packed_[row] = (g << (packing_.hessian_bits + packing_.count_bits)) + (h << packing_.count_bits) + 1;
-  }
+  const auto inverse = [](double of) { return of > 0 ? 1 / of : 0.0; };
+  return kernels().pack_derivatives({.n_rows = n_rows_,
+                                     .gradients = patch.gradients.data(),
+                                     .hessians = patch.hessians.data(),
+                                     .per_gradient = inverse(packing_.gradient_unit),
+                                     .per_hessian = inverse(packing_.hessian_unit),
+                                     .count_bits = packing_.count_bits,
+                                     .hessian_bits = packing_.hessian_bits},
+                                    packed_.data());
 }
 
-std::uint64_t GradientGrower::total() const {
-  return std::accumulate(packed_.begin(), packed_.end(), std::uint64_t{0});
-}
-
-GradientGrower::Node& GradientGrower::add_node(std::int32_t begin, std::int32_t end, std::int32_t depth,
-                                               std::uint64_t sums) {
+GradientGrower::Node& GradientGrower::add_node(std::int32_t depth, std::uint64_t sums) {
   Node& node = nodes_.emplace_back();
-  node.begin = begin;
-  node.end = end;
+  node.size = static_cast<std::int32_t>(packing_.count(sums));
   node.depth = depth;
   node.sums = sums;
   node.value = value_of(sums);
@@ -218,7 +237,7 @@ void GradientGrower::close_sets(Node& node, std::int32_t feature) const {
 
 bool GradientGrower::may_split(const Node& node) const {
   return packing_.gradient_unit > 0 && packing_.hessian_unit > 0 &&
-         node.size() >= 2 * static_cast<std::int64_t>(limits_.min_samples_leaf) &&
+         node.size >= 2 * static_cast<std::int64_t>(limits_.min_samples_leaf) &&
          (limits_.max_depth == 0 || node.depth < limits_.max_depth);
 }
 
@@ -238,54 +257,55 @@ void GradientGrower::give_back(Node& node) {
   node.slot = -1;
 }
 
-// Add the rows of a node to its histograms, eight features of a row at a time: additions to one feature, which may have
-// to wait for each other, are eight additions apart.
-void GradientGrower::add_rows(const Node& node) {
+// Add the rows of a node to its histograms.
+void GradientGrower::add_rows(Node& node, Rows rows) {
   std::uint64_t* histogram_of_node = histogram(node);
-  const std::uint32_t* rows = order_.data() + node.begin;
-  const std::int32_t n_rows = node.size();
-  for_groups(n_rows, [&](std::size_t index) {
+  for_groups(std::ssize(rows), [&](std::size_t index) {
     const Group& group = groups_[index];
     std::uint64_t* sums = histogram_of_node + group.sums;
     std::fill_n(sums, (group.n_bins + 1) * lanes, 0);
-    const std::uint8_t* codes = codes_.data() + group.codes;
-    for (std::int32_t i = 0; i < n_rows; ++i) {
-      const std::uint64_t derivatives = packed_[rows[i]];
-      const std::uint8_t* row = codes + std::size_t{rows[i]} * lanes;
-#pragma GCC unroll 8
-      for (int lane = 0; lane < lanes; ++lane) sums[row[lane] * lanes + lane] += derivatives;
-    }
+    constexpr auto add = std::array{add_to_lanes<2>, add_to_lanes<4>, add_to_lanes<6>, add_to_lanes<8>};
+    add[static_cast<std::size_t>(group.n_features - 1) / 2](rows, packed_.data(),
+                                                            row_bins_.data() + index * lanes * stride_, sums);
   });
+  if (!groups_.back().is_categorical) return;
+  for (const std::uint32_t row : rows) {
+    const auto g = static_cast<double>(packing_.gradient(packed_[row]));
+    const auto h = static_cast<double>(packing_.hessian(packed_[row]));
+    node.products.gradients += g * g;
+    node.products.mixed += g * h;
+    node.products.hessians += h * h;
+  }
 }
 
 void GradientGrower::split(Node& parent, bool goes_on) {
-  const std::int32_t feature = parent.choice.feature;
-  const std::int32_t middle = partition(parent);
-  Node& left = add_node(parent.begin, middle, parent.depth + 1, parent.choice.left);
-  Node& right = add_node(middle, parent.end, parent.depth + 1, parent.sums - parent.choice.left);
+  Node& left = add_node(parent.depth + 1, parent.choice.left);
+  Node& right = add_node(parent.depth + 1, parent.sums - parent.choice.left);
   parent.left = index_of(left);
   parent.right = index_of(right);
   bound(parent, left, right);
   for (Node* child : {&left, &right}) {
     child->open_sets = parent.open_sets;
-    close_sets(*child, feature);
+    close_sets(*child, parent.choice.feature);
   }
-  Node& small = left.size() <= right.size() ? left : right;
+  Node& small = left.size <= right.size ? left : right;
   Node& large = &small == &left ? right : left;
   if (!goes_on || !may_split(large)) return give_back(parent);
-  small.slot = take_slot();
-  add_rows(small);
-  large.slot = parent.slot >= 0 ? parent.slot : take_slot();
-  if (parent.slot >= 0) {
-    parent.slot = -1;
-    std::uint64_t* rest = histogram(large);
-    const std::uint64_t* taken = histogram(small);
-    for (std::size_t i = 0; i < slot_size_; ++i) rest[i] -= taken[i];
-  } else {
-    add_rows(large);
+  if (parent.slot < 0) {
+    parent.slot = take_slot();
+    parent.products = {};
+    add_rows(parent, list_rows(parent));
   }
+  large.leaf = parent.leaf;
+  small.leaf = n_leaves_++;
+  small.slot = take_slot();
+  add_rows(small, move_rows(parent.choice, &small == &left, parent.leaf, small.leaf));
+  large.slot = std::exchange(parent.slot, -1);
+  large.products = {std::max(0.0, parent.products.gradients - small.products.gradients),
+                    parent.products.mixed - small.products.mixed,
+                    std::max(0.0, parent.products.hessians - small.products.hessians)};
+  choose_splits(large, &small);
   for (Node* child : {&small, &large}) {
-    if (may_split(*child)) choose_split(*child);
     const bool is_full = static_cast<std::size_t>(n_slots_) * slot_size_ > max_histogram_words;
     if (is_full || child->choice.gain <= 0) give_back(*child);
   }
@@ -306,24 +326,26 @@ void GradientGrower::bound(const Node& parent, Node& left, Node& right) const {
   (direction > 0 ? right : left).lowest = middle;
 }
 
-std::int32_t GradientGrower::partition(const Node& node) {
-  const auto lane = static_cast<std::size_t>(node.choice.feature);
-  const std::uint8_t* codes = codes_.data() + groups_[lane / lanes].codes + lane % lanes;
-  bool goes_left[256];  // of the bins, and then of missing values: there are no other codes
-  const int missing_bin = groups_[lane / lanes].n_bins;
-  for (int code = 0; code <= missing_bin; ++code) goes_left[code] = node.choice.sends_left(code, missing_bin);
-  std::uint32_t* rows = order_.data();
-  std::int32_t n_left = node.begin, n_right = 0;
-  for (std::int32_t i = node.begin; i < node.end; ++i) {
-    const std::uint32_t row = rows[i];
-    const bool is_left = goes_left[codes[std::size_t{row} * lanes]];
-    rows[n_left] = row;
-    right_[static_cast<std::size_t>(n_right)] = row;
-    n_left += is_left;
-    n_right += !is_left;
-  }
-  std::copy_n(right_.begin(), n_right, rows + n_left);
-  return n_left;
+GradientGrower::Rows GradientGrower::list_rows(const Node& node) {
+  const Choice all_left{.feature = 0, .bin = max_value_bins - 1, .missing_left = true};
+  return move_rows(all_left, true, node.leaf, node.leaf);
+}
+
+// Give the rows of a leaf that are on one side of a split the number of another leaf, and list them.
+GradientGrower::Rows GradientGrower::move_rows(const Choice& choice, bool left_moves, std::int32_t from,
+                                               std::int32_t to) {
+  const std::int64_t n = kernels().move_rows({.n_rows = n_rows_,
+                                              .leaves = leaves_.data(),
+                                              .high_leaves = high_leaves_.empty() ? nullptr : high_leaves_.data(),
+                                              .from = from,
+                                              .to = to,
+                                              .bins = bins_.data() + static_cast<std::size_t>(choice.feature) * stride_,
+                                              .shift = choice.missing_left,
+                                              .last_left = static_cast<std::uint8_t>(choice.bin + choice.missing_left),
+                                              .set = choice.is_set ? choice.bins.data() : nullptr,
+                                              .left_moves = left_moves,
+                                              .moved = listed_.data()});
+  return {listed_.data(), static_cast<std::size_t>(n)};
 }
 
 GradientTree GradientGrower::finish() const {
@@ -373,11 +395,7 @@ Split GradientGrower::make_split(const Node& node, std::vector<CategorySet>& set
     return split;
   }
   split.categories = static_cast<std::int32_t>(sets.size());
-  CategorySet set{};
-  for (int code = 0; code < feature.n_bins; ++code)
-    if (holds(choice.bins, static_cast<std::uint8_t>(code))) insert(set, static_cast<std::uint8_t>(code));
-  if (choice.missing_left) insert(set, missing_code);
-  sets.push_back(set);
+  sets.push_back(choice.bins);
   return split;
 }
 

@@ -37,8 +37,9 @@ double GradientGrower::gain_of(const Node& node, std::uint64_t left, double extr
 double GradientGrower::gain_by_rounding(const Node& node) const {
   const double hessian =
       packing_.hessian_unit * static_cast<double>(packing_.hessian(node.sums)) + limits_.l2_regularization;
-  const double unit = std::hypot(packing_.gradient_unit, node.value * packing_.hessian_unit);
-  return hessian > 0 ? 2 * node.size() * unit * unit / hessian : 0.0;
+  const double gradient_unit = packing_.gradient_unit, hessian_unit = node.value * packing_.hessian_unit;
+  const double squared_unit = gradient_unit * gradient_unit + hessian_unit * hessian_unit;
+  return hessian > 0 ? 2 * node.size * squared_unit / hessian : 0.0;
 }
 
 // What a feature that tells nothing gains for each of its categories, if each got a value of its own: the variance of
@@ -47,24 +48,45 @@ double GradientGrower::gain_by_rounding(const Node& node) const {
 double GradientGrower::gain_by_chance(const Node& node) const {
   const double hessian =
       packing_.hessian_unit * static_cast<double>(packing_.hessian(node.sums)) + limits_.l2_regularization;
-  double squares = 0;
-  for (std::int32_t i = node.begin; i < node.end; ++i) {
-    const std::uint64_t row = packed_[order_[static_cast<std::size_t>(i)]];
-    const double rest = packing_.gradient_unit * static_cast<double>(packing_.gradient(row)) +
-                        packing_.hessian_unit * static_cast<double>(packing_.hessian(row)) * node.value;
-    squares += rest * rest;
-  }
-  return hessian > 0 ? squares / hessian : 0.0;
+  const double gradient_unit = packing_.gradient_unit, hessian_unit = node.value * packing_.hessian_unit;
+  const double squares = gradient_unit * gradient_unit * node.products.gradients +
+                         2 * gradient_unit * hessian_unit * node.products.mixed +
+                         hessian_unit * hessian_unit * node.products.hessians;
+  return hessian > 0 ? std::max(0.0, squares) / hessian : 0.0;
 }
 
-void GradientGrower::choose_split(Node& node) {
-  Choice best{.gain = gain_by_rounding(node)};
-  if (groups_.back().is_categorical) node.chance = gain_by_chance(node);
-  for (std::size_t group = 0; group < groups_.size(); ++group) {
-    const bool is_simple = !groups_[group].is_categorical && !groups_[group].has_monotonic && !node.is_bounded();
-    if (!is_simple || !search_side_by_side(node, group, best)) search_one_by_one(node, group, best);
+// Choose the splits of a node, and of its sibling if that is given: its sums are taken off those of the parent.
+void GradientGrower::choose_splits(Node& rest, Node* part) {
+  Node* nodes[] = {&rest, part};
+  const bool searches_part = part && may_split(*part);
+  const auto for_nodes = [&](auto work) {
+    for (std::size_t k = 0; k < (searches_part ? 2 : 1); ++k) work(*nodes[k], k);
+  };
+  Choice best[2];
+  for_nodes([&](const Node& node, std::size_t k) { best[k].gain = gain_by_rounding(node); });
+  // Neither 0 nor infinite, to divide by. Far above all sums of hessians it does not matter how large it is.
+  const auto l2 = static_cast<float>(std::clamp(limits_.l2_regularization / packing_.hessian_unit, 0.5, 0x1p60));
+  for (std::size_t index = 0; index < groups_.size(); ++index) {
+    const Group& group = groups_[index];
+    GradientLanes found[2];
+    kernels().search_gradients({.rest = histogram(rest) + group.sums,
+                                .part = part ? histogram(*part) + group.sums : nullptr,
+                                .rest_total = rest.sums,
+                                .part_total = part ? part->sums : 0,
+                                .searches_part = searches_part,
+                                .n_bins = group.n_bins,
+                                .has_missing = group.has_missing,
+                                .count_bits = packing_.count_bits,
+                                .hessian_bits = packing_.hessian_bits,
+                                .min_samples_leaf = limits_.min_samples_leaf,
+                                .l2 = l2},
+                               found[0], found[1]);
+    for_nodes([&](const Node& node, std::size_t k) {
+      const bool is_simple = !group.is_categorical && !group.has_monotonic && !node.is_bounded();
+      if (!is_simple || !offer_lanes(node, index, found[k], best[k])) search_one_by_one(node, index, best[k]);
+    });
   }
-  node.choice = best.feature < 0 ? Choice{} : best;
+  for_nodes([&](Node& node, std::size_t k) { node.choice = best[k].feature < 0 ? Choice{} : best[k]; });
 }
 
 void GradientGrower::search_one_by_one(const Node& node, std::size_t group, Choice& best) {
@@ -74,20 +96,11 @@ void GradientGrower::search_one_by_one(const Node& node, std::size_t group, Choi
   }
 }
 
-// Returns false if the best split has a side whose hessians are 0: then scores say nothing.
-bool GradientGrower::search_side_by_side(const Node& node, std::size_t group, Choice& best) {
+// Offer the best split of those that were found side by side. Returns false if it has a side whose hessians are 0: then
+// scores say nothing.
+bool GradientGrower::offer_lanes(const Node& node, std::size_t group, const GradientLanes& found, Choice& best) {
   const Group& g = groups_[group];
   const std::uint64_t* sums = histogram(node) + g.sums;
-  // Neither 0 nor infinite, to divide by. Far above all sums of hessians it does not matter how large it is.
-  const auto l2 = static_cast<float>(std::clamp(limits_.l2_regularization / packing_.hessian_unit, 0.5, 0x1p60));
-  const GradientLanes found = kernels().search_gradients({.sums = sums,
-                                                          .total = node.sums,
-                                                          .n_bins = g.n_bins,
-                                                          .has_missing = g.has_missing,
-                                                          .count_bits = packing_.count_bits,
-                                                          .hessian_bits = packing_.hessian_bits,
-                                                          .min_samples_leaf = limits_.min_samples_leaf,
-                                                          .l2 = l2});
   int lane = -1;
   for (int k = 0; k < lanes; ++k) {
     if (found.score[k] < 0 || (lane >= 0 && found.score[k] <= found.score[lane])) continue;
@@ -100,7 +113,9 @@ bool GradientGrower::search_side_by_side(const Node& node, std::size_t group, Ch
   std::uint64_t& left = candidate.left;
   if (candidate.missing_left) left = sums[g.n_bins * lanes + lane];
   for (int bin = 0; bin <= candidate.bin; ++bin) left += sums[bin * lanes + lane];
-  if (l2 <= 0.5F && (packing_.hessian(left) == 0 || packing_.hessian(node.sums - left) == 0)) return false;
+  if (limits_.l2_regularization <= packing_.hessian_unit / 2 &&
+      (packing_.hessian(left) == 0 || packing_.hessian(node.sums - left) == 0))
+    return false;
   offer(gain_of(node, left), candidate, best);
   return true;
 }
@@ -159,13 +174,15 @@ void GradientGrower::search_categories(const Node& node, std::size_t lane, Choic
   }
   std::sort(categories.begin(), categories.begin() + static_cast<std::ptrdiff_t>(n_categories),
             [](const Category& a, const Category& b) { return a.key < b.key || (a.key == b.key && a.bin < b.bin); });
-  const double chance = chance_share * std::max(0.0, static_cast<double>(n_categories) - free_categories) * node.chance;
+  const double chance =
+      chance_share * std::max(0.0, static_cast<double>(n_categories) - free_categories) * gain_by_chance(node);
   Choice candidate{.feature = static_cast<std::int32_t>(lane), .is_set = true};
   std::uint64_t& left = candidate.left;
   for (std::size_t k = 0; k + 1 < n_categories; ++k) {
     const int bin = categories[k].bin;
     left += sums[bin * lanes];
-    bin == group.n_bins ? void(candidate.missing_left = true) : insert(candidate.bins, categories[k].bin);
+    candidate.missing_left |= bin == group.n_bins;
+    insert(candidate.bins, bin == group.n_bins ? missing_code : categories[k].bin);
     if (packing_.count(left) < limits_.min_samples_leaf || n_rows - packing_.count(left) < limits_.min_samples_leaf)
       continue;
     offer(gain_of(node, left, extra * packing_.hessian_unit) - chance, candidate, best);

@@ -27,9 +27,15 @@ namespace {
 
 #include "select.inl"
 
+#include "gradient_rows.inl"
+
 #include "losses.inl"
 
+#include "gradient_draw.inl"
+
 #include "race.inl"
+
+#include "code_search.inl"
 
 template <class Function>
 [[gnu::always_inline]] inline void replace_each(double* values, std::int64_t n, Function function) {
@@ -74,6 +80,16 @@ void add_leaf_values(const std::int32_t* leaves, std::int64_t n_rows, const doub
   }
 }
 
+void add_derivatives(const std::uint16_t* leaves, std::int64_t n_rows, const float* gradients, const float* hessians,
+                     std::int64_t n_outputs, double* sums) {
+  for (std::int64_t i = 0; i < n_rows; ++i, gradients += n_outputs, hessians += n_outputs) {
+    double* __restrict of_gradients = sums + 2 * leaves[i] * n_outputs;
+    double* __restrict of_hessians = of_gradients + n_outputs;
+    for (std::int64_t k = 0; k < n_outputs; ++k) of_gradients[k] += static_cast<double>(gradients[k]);
+    for (std::int64_t k = 0; k < n_outputs; ++k) of_hessians[k] += static_cast<double>(hessians[k]);
+  }
+}
+
 }  // namespace
 
 #define MPBOOST_QUOTE(name) #name
@@ -86,7 +102,13 @@ const Kernels table{
     .search_bins = search_bins,
     .search_weighted_pairs = search_weighted_pairs,
     .search_weighted_bins = search_weighted_bins,
+    .find_code_range = find_code_range,
+    .find_neighbours = find_neighbours,
     .search_gradients = search_gradients,
+    .move_rows = move_rows,
+    .merge_bins = merge_bins,
+    .interleave_bins = interleave_bins,
+    .pack_derivatives = pack_derivatives,
     .log_of = replace_by_log,
     .log1p_of = replace_by_log1p,
     .exp_of = replace_by_exp,
@@ -96,15 +118,19 @@ const Kernels table{
     .log_exponential = log_exponential,
     .find_limits = find_limits,
     .screen_items = screen_items,
+    .find_codes_of_floats = find_codes<float>,
+    .find_codes_of_doubles = find_codes<double>,
     .select_rows = select_rows,
     .to_rows = to_rows,
     .to_columns = to_columns,
     .add_leaf_values = add_leaf_values,
+    .add_derivatives = add_derivatives,
     .log_loss = log_loss,
     .softmax = softmax,
     .value_loss = value_loss,
     .gradient_sizes = gradient_sizes,
     .sum_blocks = sum_blocks,
+    .find_rows = find_rows,
 };
 
 }  // namespace mpboost::MPBOOST_ISA

@@ -57,7 +57,7 @@ void LeafFinder::find(std::int64_t first_row, std::int64_t n_rows, Leaf* leaves)
     return tree_.category_sets.empty() ? walk<false>(tree_, *columns_, first_row, n_rows, leaves)
                                        : walk<true>(tree_, *columns_, first_row, n_rows, leaves);
   for (std::int64_t i = 0; i < n_rows; i += block_rows)
-    std::copy_n(selected_.find_leaves(first_row + i), std::min(block_rows, n_rows - i), leaves + i);
+    std::copy_n(selected_.find(first_row + i), std::min(block_rows, n_rows - i), leaves + i);
 }
 
 template void LeafFinder::find(std::int64_t, std::int64_t, std::uint16_t*);

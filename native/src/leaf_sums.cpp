@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
-#include <utility>
 
 #include "leaf_finder.hpp"
+#include "mpboost/kernels.hpp"
 
 namespace mpboost {
 namespace {
 
 using Pair [[gnu::vector_size(16)]] = double;  // gradient and hessian
 
-// Call add(i, pair) for each row, or output, loading four of them at a time.
+// Call add(i, pair) for each row, loading four of them at a time.
 template <class Add>
 [[gnu::always_inline]] inline void for_pairs(const float* gradients, const float* hessians, std::int64_t n, Add add) {
   using Four [[gnu::vector_size(16)]] = float;
@@ -30,51 +31,92 @@ template <class Add>
   for (; i < n; ++i) add(i, Pair{gradients[i], hessians[i]});
 }
 
-// The sums of a chunk of rows. With a single output, rows take turns in four sets of sums: neighbours are often in one
-// leaf, and an addition would have to wait for the one before.
+// The sums of a piece of rows.
 class LeafSums {
  public:
   LeafSums(std::size_t n_leaves, std::int64_t n_outputs)
-      : n_outputs_(n_outputs),
-        size_(n_leaves * static_cast<std::size_t>(n_outputs)),
-        sums_(size_ * (n_outputs == 1 ? 4 : 1)) {}
+      : n_leaves_(n_leaves), n_outputs_(n_outputs), sums_(n_leaves * (n_outputs == 1 ? 8 : 2 * size(n_outputs))) {}
 
   void add(const std::uint16_t* leaves, const float* gradients, const float* hessians, std::int64_t n_rows) {
-    Pair* sums = sums_.data();
-    if (n_outputs_ == 1) {
-      for_pairs(gradients, hessians, n_rows, [=](std::int64_t i, Pair pair) { sums[4 * leaves[i] + i % 4] += pair; });
-      return;
-    }
-    for (std::int64_t row = 0; row < n_rows; ++row) {
-      Pair* of_leaf = sums + leaves[row] * n_outputs_;
-      for_pairs(gradients + row * n_outputs_, hessians + row * n_outputs_, n_outputs_,
-                [=](std::int64_t k, Pair pair) { of_leaf[k] += pair; });
-    }
+    if (n_outputs_ > 1) return add_derivatives_(leaves, n_rows, gradients, hessians, n_outputs_, sums_.data());
+    // Rows take turns in four sets of sums: neighbours are often in one leaf, and an addition would have to wait for
+    // the one before.
+    double* sums = sums_.data();
+    for_pairs(gradients, hessians, n_rows, [=](std::int64_t i, Pair pair) {
+      double* at = sums + 8 * leaves[i] + 2 * (i % 4);
+      Pair sum;
+      __builtin_memcpy(&sum, at, sizeof sum);
+      sum += pair;
+      __builtin_memcpy(at, &sum, sizeof sum);
+    });
   }
 
   // Write gradients and hessians in turn, and begin again.
   void flush(double* out) {
-    for (std::size_t i = 0; i < size_; ++i) {
-      const Pair sum =
-          n_outputs_ == 1 ? (sums_[4 * i] + sums_[4 * i + 1]) + (sums_[4 * i + 2] + sums_[4 * i + 3]) : sums_[i];
-      out[2 * i] = sum[0];
-      out[2 * i + 1] = sum[1];
+    const double* sums = sums_.data();
+    if (n_outputs_ == 1) {
+      for (std::size_t i = 0; i < n_leaves_; ++i, sums += 8)
+        for (int j = 0; j < 2; ++j) out[2 * i + size(j)] = (sums[j] + sums[2 + j]) + (sums[4 + j] + sums[6 + j]);
+    } else {
+      for (std::size_t i = 0; i < n_leaves_; ++i, sums += 2 * n_outputs_)
+        for (std::int64_t k = 0; k < n_outputs_; ++k) *out++ = sums[k], *out++ = sums[n_outputs_ + k];
     }
-    std::ranges::fill(sums_, Pair{});
+    std::ranges::fill(sums_, 0.0);
   }
 
  private:
+  static std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+  std::size_t n_leaves_;
   std::int64_t n_outputs_;
-  std::size_t size_;
-  std::vector<Pair> sums_;  // [leaf][set] or [leaf][output]
+  std::vector<double> sums_;  // [leaf][set][2] or [leaf][2][output]
+  void (*add_derivatives_)(const std::uint16_t*, std::int64_t, const float*, const float*, std::int64_t,
+                           double*) = kernels().add_derivatives;
 };
 
-// Rows that are summed together: the more sums there are, the longer it takes to join two pieces.
-std::int64_t count_piece_rows(std::size_t n_sums) {
-  std::int64_t n_rows = 2048;
-  while (n_rows < chunk_rows && n_rows < 16 * static_cast<std::int64_t>(n_sums)) n_rows *= 2;
-  return n_rows;
-}
+// How the rows of a tree are cut: into pieces that are summed together, of which threads take some at a time. The more
+// leaves there are, the longer it takes to join two pieces. Large trees are applied to many rows at a time.
+struct Cut {
+  explicit Cut(const TreeRows& rows) {
+    const auto n_leaves = static_cast<std::int64_t>(rows.tree.n_leaves());
+    while (piece_rows < chunk_rows && piece_rows < 16 * n_leaves) piece_rows *= 2;
+    found_rows = SelectedTree::can_bind(rows.tree) ? piece_rows : chunk_rows;
+    part_rows = std::max(found_rows, rows.n_outputs == 1 ? std::int64_t{4096} : piece_rows);
+  }
+
+  std::int64_t piece_rows = 2048, found_rows, part_rows;
+};
+
+// Applies a tree to some of its rows, and sums their derivatives.
+class TreeSummer {
+ public:
+  TreeSummer(const TreeRows& rows, const RowSums& before)
+      : rows_(&rows), before_(&before), cut_(rows), leaf_sums_(rows.tree.n_leaves(), rows.n_outputs) {
+    finder_.bind(rows.tree, *rows.columns, rows.columns->n_rows());
+  }
+
+  bool is_for(const TreeRows& rows) const { return rows_ == &rows; }
+
+  RowSums sum_part(std::int64_t part) {
+    const auto& [tree, columns, gradients, hessians, n_outputs, leaves] = *rows_;
+    const std::int64_t begin = part * cut_.part_rows, end = std::min(begin + cut_.part_rows, columns->n_rows());
+    for (std::int64_t first = begin; first < end; first += cut_.found_rows)
+      finder_.find(first, std::min(cut_.found_rows, end - first), leaves + first);
+    const auto add = [&](std::int64_t first, std::int64_t n, double* out) {
+      leaf_sums_.add(leaves + first, gradients + first * n_outputs, hessians + first * n_outputs, n);
+      leaf_sums_.flush(out);
+    };
+    return before_->sum_rows(begin, end, 2 * tree.n_leaves() * static_cast<std::size_t>(n_outputs), cut_.piece_rows,
+                             add);
+  }
+
+ private:
+  const TreeRows* rows_;
+  const RowSums* before_;
+  Cut cut_;
+  LeafFinder finder_;
+  LeafSums leaf_sums_;
+};
 
 struct WeightedResidual {
   float residual, weight;
@@ -102,41 +144,57 @@ double compute_quantile(std::span<WeightedResidual> rows, double alpha) {
 
 }  // namespace
 
-std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients,
-                               const float* hessians, std::int64_t n_outputs, std::uint16_t* leaves, RowSums& sums,
-                               Threads& threads) {
-  const std::size_t n_leaves = tree.n_leaves(), n_sums = n_leaves * static_cast<std::size_t>(n_outputs);
-  const std::int64_t piece_rows = count_piece_rows(n_sums);
-  // Large trees are applied to many rows at a time.
-  const std::int64_t found_rows = SelectedTree::can_bind(tree) ? piece_rows : chunk_rows;
-  const std::int64_t grain = std::max<std::int64_t>(1, std::max<std::int64_t>(4096, found_rows) / piece_rows);
-  sums.add_rows(columns.n_rows(), 2 * n_sums, piece_rows, grain, threads, [&] {
-    LeafFinder finder;
-    finder.bind(tree, columns, columns.n_rows());
-    return [&, finder = std::move(finder), leaf_sums = LeafSums(n_leaves, n_outputs)](
-               std::int64_t first, std::int64_t n, double* out) mutable {
-      if (first % found_rows == 0) finder.find(first, std::min(found_rows, columns.n_rows() - first), leaves + first);
-      leaf_sums.add(leaves + first, gradients + first * n_outputs, hessians + first * n_outputs, n);
-      leaf_sums.flush(out);
-    };
+void sum_leaves(std::span<const TreeRows> trees, std::span<RowSums* const> sums, Threads& threads) {
+  struct Part {
+    std::size_t tree;
+    std::int64_t number;
+    RowSums sums;
+  };
+  std::vector<Part> parts;
+  for (std::size_t k = 0; k < trees.size(); ++k) {
+    const std::int64_t n_rows = trees[k].columns->n_rows(), part_rows = Cut(trees[k]).part_rows;
+    for (std::int64_t i = 0; i == 0 || i * part_rows < n_rows; ++i) parts.push_back({k, i, RowSums()});
+  }
+  threads.for_ranges(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
+    std::optional<TreeSummer> summer;
+    for (auto part = parts.begin() + begin; part < parts.begin() + end; ++part) {
+      const TreeRows& rows = trees[part->tree];
+      if (!summer || !summer->is_for(rows)) summer.emplace(rows, *sums[part->tree]);
+      part->sums = summer->sum_part(part->number);
+    }
   });
-  return sums.total();
+  for (const Part& part : parts) sums[part.tree]->append(part.sums);
+}
+
+std::vector<double> fit_newton(std::span<const double> sums, double l2, double factor) {
+  std::vector<double> steps(sums.size() / 2);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const double hessian = sums[2 * i + 1] + l2;
+    steps[i] = hessian > 0 ? -sums[2 * i] / hessian * factor : 0.0;
+  }
+  return steps;
 }
 
 std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* weights, const std::uint16_t* leaves,
                              const float* gradients, const float* hessians, std::int64_t n_outputs,
                              std::int64_t n_leaves) {
-  std::vector<double> sums(static_cast<std::size_t>(2 * n_outputs * n_leaves));
+  std::vector<double> total(static_cast<std::size_t>(2 * n_outputs * n_leaves));
+  LeafSums sums(static_cast<std::size_t>(n_leaves), n_outputs);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double weight = weights ? weights[i] : 1.0;
-    const std::int64_t row = rows[i];
-    double* sum = sums.data() + 2 * n_outputs * leaves[row];
+    const std::int64_t row = rows[i], start = row * n_outputs;
+    if (leaves[row] >= n_leaves) throw std::invalid_argument("there is a leaf that does not exist");
+    if (!weights) {
+      sums.add(leaves + row, gradients + start, hessians + start, 1);
+      continue;
+    }
+    double* sum = total.data() + 2 * n_outputs * leaves[row];
     for (std::int64_t k = 0; k < n_outputs; ++k) {
-      sum[2 * k] += weight * static_cast<double>(gradients[row * n_outputs + k]);
-      sum[2 * k + 1] += weight * static_cast<double>(hessians[row * n_outputs + k]);
+      sum[2 * k] += weights[i] * static_cast<double>(gradients[start + k]);
+      sum[2 * k + 1] += weights[i] * static_cast<double>(hessians[start + k]);
     }
   }
-  return sums;
+  if (!weights) sums.flush(total.data());
+  return total;
 }
 
 std::vector<double> leaf_quantiles(const std::uint16_t* leaves, const float* residuals, const float* weights,

@@ -12,21 +12,27 @@ namespace {
 constexpr std::int64_t batch_numbers = 1024;  // that stay in the cache from step to step
 constexpr std::int64_t piece_rows = 1024;     // of sums
 
-// Call compute(first, n, losses) for batches of rows, which writes their losses; return the sum of these times weights.
+// Call compute(first, n, losses, hits) for batches of rows, which writes their losses and whether they are right;
+// return the sums of these times weights.
 template <class Label, class Compute>
-double sum_batches(const LogOdds<Label>& rows, std::int64_t batch_rows, Compute compute) {
+LossSums sum_batches(const LogOdds<Label>& rows, std::int64_t batch_rows, Compute compute) {
   Threads alone(1);
   RowSums sums;
-  sums.add_rows(rows.n_rows, 1, piece_rows, 1, alone, [&] {
+  sums.add_rows(rows.n_rows, 2, piece_rows, 1, alone, [&] {
     return [&](std::int64_t first, std::int64_t n, double* sum) {
-      double losses[piece_rows];
-      for (std::int64_t i = 0; i < n; i += batch_rows) compute(first + i, std::min(batch_rows, n - i), losses + i);
-      if (rows.weights)
+      double losses[piece_rows], hits[piece_rows];
+      for (std::int64_t i = 0; i < n; i += batch_rows)
+        compute(first + i, std::min(batch_rows, n - i), losses + i, hits + i);
+      if (rows.weights) {
         for (std::int64_t i = 0; i < n; ++i) losses[i] *= rows.weights[first + i];
-      *sum = sum_numbers(losses, n);
+        for (std::int64_t i = 0; i < n; ++i) hits[i] *= rows.weights[first + i];
+      }
+      sum[0] = sum_numbers(losses, n);
+      sum[1] = sum_numbers(hits, n);
     };
   });
-  return sums.total()[0];
+  const std::vector<double> total = sums.total();
+  return {total[0], total[1]};
 }
 
 // Rows that are taken at a time: as many as fit into a batch.
@@ -60,23 +66,30 @@ void compute_shares(const double* raw, std::int64_t n_rows, std::int64_t n_class
   }
 }
 
-double sum_log_losses(const LogOdds<std::int8_t>& rows) {
-  return sum_batches(rows, batch_numbers, [&](std::int64_t first, std::int64_t n, double* losses) {
-    for (std::int64_t i = 0; i < n; ++i)
-      losses[i] = rows.labels[first + i] > 0 ? -rows.raw[first + i] : rows.raw[first + i];
+LossSums sum_log_losses(const LogOdds<std::int8_t>& rows) {
+  return sum_batches(rows, batch_numbers, [&](std::int64_t first, std::int64_t n, double* losses, double* hits) {
+    const double* raw = rows.raw + first;
+    const std::int8_t* labels = rows.labels + first;
+    for (std::int64_t i = 0; i < n; ++i) losses[i] = labels[i] > 0 ? -raw[i] : raw[i];
+    for (std::int64_t i = 0; i < n; ++i) hits[i] = (raw[i] >= 0) == (labels[i] > 0) ? 1.0 : 0.0;
     kernels().softplus_of(losses, n);
   });
 }
 
-double sum_log_losses(const LogOdds<std::uint16_t>& rows) {
+LossSums sum_log_losses(const LogOdds<std::uint16_t>& rows) {
   const std::int64_t n_classes = rows.n_classes, batch_rows = count_batch_rows(n_classes);
   std::vector<double> odds(static_cast<std::size_t>(batch_rows * n_classes));
   double most[batch_numbers];
-  return sum_batches(rows, batch_rows, [&](std::int64_t first, std::int64_t n, double* losses) {
+  return sum_batches(rows, batch_rows, [&](std::int64_t first, std::int64_t n, double* losses, double* hits) {
     const double* raw = rows.raw + first * n_classes;
+    const std::uint16_t* labels = rows.labels + first;
     compute_odds(raw, n, n_classes, odds.data(), losses, most);
     kernels().log_of(losses, n);
-    for (std::int64_t i = 0; i < n; ++i) losses[i] += most[i] - raw[i * n_classes + rows.labels[first + i]];
+    for (std::int64_t i = 0; i < n; ++i) losses[i] += most[i] - raw[i * n_classes + labels[i]];
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double* row = raw + i * n_classes;
+      hits[i] = std::find(row, row + labels[i] + 1, most[i]) == row + labels[i] ? 1.0 : 0.0;
+    }
   });
 }
 

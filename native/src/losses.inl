@@ -43,7 +43,9 @@ template <class Label>
 inline void move_outputs(const LossRows<Label>& rows) {
   if (!rows.leaves) return;
   float* __restrict raw = rows.raw;
-  for (std::int64_t i = 0; i < rows.n_rows; ++i) raw[i] = saturate(raw[i] + rows.values[rows.leaves[i]]);
+  float steps[max_loss_rows];  // looked up one by one; what follows takes several rows at a time
+  for (std::int64_t i = 0; i < rows.n_rows; ++i) steps[i] = rows.values[rows.leaves[i]];
+  for (std::int64_t i = 0; i < rows.n_rows; ++i) raw[i] = saturate(raw[i] + steps[i]);
 }
 
 double log_loss(const LossRows<std::int8_t>& rows) {
@@ -67,6 +69,32 @@ double log_loss(const LossRows<std::int8_t>& rows) {
   });
 }
 
+// Write rows as columns: number [i][k] to [k][i]. Blocks of four by four are exchanged in registers.
+inline void transpose(const float* from, std::int64_t n_rows, std::int64_t n_columns, std::int64_t stride,
+                      float* __restrict to, std::int64_t to_stride) {
+  using Four [[gnu::vector_size(16)]] = float;
+  const std::int64_t whole_rows = n_rows / 4 * 4, whole_columns = n_columns / 4 * 4;
+  for (std::int64_t i = 0; i < whole_rows; i += 4) {
+    for (std::int64_t k = 0; k < whole_columns; k += 4) {
+      const float* block = from + i * stride + k;
+      const Four a = load<Four>(block), b = load<Four>(block + stride);
+      const Four c = load<Four>(block + 2 * stride), d = load<Four>(block + 3 * stride);
+      const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+                 ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+      const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+                 cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      const Four columns[]{
+          __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5), __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+          __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5), __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
+      for (int j = 0; j < 4; ++j) std::memcpy(to + (k + j) * to_stride + i, &columns[j], sizeof(Four));
+    }
+    for (std::int64_t k = whole_columns; k < n_columns; ++k)
+      for (std::int64_t j = i; j < i + 4; ++j) to[k * to_stride + j] = from[j * stride + k];
+  }
+  for (std::int64_t i = whole_rows; i < n_rows; ++i)
+    for (std::int64_t k = 0; k < n_columns; ++k) to[k * to_stride + i] = from[i * stride + k];
+}
+
 // Add leaf values to F of up to softmax_rows rows, and copy F with the rows of an output side by side:
 // tile[output][row].
 inline void load_tile(const LossRows<std::uint16_t>& rows, std::int64_t first, std::int64_t n, float* __restrict tile) {
@@ -78,13 +106,7 @@ inline void load_tile(const LossRows<std::uint16_t>& rows, std::int64_t first, s
       for (std::int64_t k = 0; k < n_outputs; ++k) raw[k] = saturate(raw[k] + values[k]);
     }
   }
-  for (std::int64_t k = 0; k < n_outputs; ++k)
-    for (std::int64_t i = 0; i < n; ++i) tile[k * softmax_rows + i] = rows.raw[(first + i) * n_outputs + k];
-}
-
-inline void store_tile(const float* tile, std::int64_t n, std::int64_t n_outputs, float* __restrict out) {
-  for (std::int64_t k = 0; k < n_outputs; ++k)
-    for (std::int64_t i = 0; i < n; ++i) out[i * n_outputs + k] = tile[k * softmax_rows + i];
+  transpose(rows.raw + first * n_outputs, n, n_outputs, n_outputs, tile, softmax_rows);
 }
 
 // Turn a tile of F into probabilities, and write which is the largest of each row.
@@ -124,14 +146,15 @@ double softmax(const LossRows<std::uint16_t>& rows) {
     load_tile(rows, first, n, tile);
     compute_probabilities(tile, n_outputs, winners);
     for (std::int64_t k = 0; k < n_outputs; ++k) {
+      const auto output = static_cast<std::int32_t>(k);  // as long as a float: lanes compare side by side
       for (int i = 0; i < softmax_rows; ++i) {
         const float p = tile[k * softmax_rows + i];
-        gradients[k * softmax_rows + i] = weights[i] * (p - (labels[i] == k ? 1.0f : 0.0f));
+        gradients[k * softmax_rows + i] = weights[i] * (p - (labels[i] == output ? 1.0f : 0.0f));
         hessians[k * softmax_rows + i] = weights[i] * at_least(p * (1.0f - p), least_hessian);
       }
     }
-    store_tile(gradients, n, n_outputs, rows.gradients + first * n_outputs);
-    store_tile(hessians, n, n_outputs, rows.hessians + first * n_outputs);
+    transpose(gradients, n_outputs, n, softmax_rows, rows.gradients + first * n_outputs, n_outputs);
+    transpose(hessians, n_outputs, n, softmax_rows, rows.hessians + first * n_outputs, n_outputs);
     for (std::int64_t i = 0; i < n; ++i) is_right[first + i] = winners[i] == labels[i] ? weights[i] : 0.0f;
   }
   return sum_lanes(is_right, rows.n_rows);

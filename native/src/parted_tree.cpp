@@ -124,6 +124,7 @@ bool PartedTree::bind(TreeView tree, const BinnedColumns& columns, std::int64_t 
   place_columns(tree, columns);
   if (columns_.size() > max_columns) return false;
   part_columns_.resize(columns_.size() * block_rows / sizeof(Line));
+  slots_.fill_all();
   bind_splits(tree, columns);
   pieces_.clear();
   top_splits_.clear();

@@ -128,38 +128,43 @@ struct ArraySource {
   };
 };
 
-// Margins, label * votes, that have an entry in a table.
+// Margins, label * votes, that have an entry in a table, which is counted from its middle.
 template <class Count>
 class Margins {
  public:
   explicit Margins(const VoteWeights<Count>& weights)
       : labels_(weights.labels), votes_(weights.votes), half_(static_cast<std::int32_t>(weights.table.size() / 2)) {}
 
-  // The entry of a row, counted from the first.
-  std::size_t find(std::int64_t i) const {
-    const std::int32_t margin = compute(i);
-    check(std::abs(margin));
-    return static_cast<std::size_t>(margin + half_);
+  // The margin of a row.
+  Count find(std::int64_t i) const {
+    const Count margin = compute(i);
+    check(margin, margin);
+    return margin;
   }
 
   // Those of some rows.
-  void find(std::int64_t first, std::int64_t n, std::int32_t* entries) const {
-    std::int32_t largest = 0;
+  void find(std::int64_t first, std::int64_t n, Count* margins) const {
+    Count least = 0, most = 0;
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::int32_t margin = compute(first + i), size = margin < 0 ? -margin : margin;
-      largest = size > largest ? size : largest;
-      entries[i] = margin + half_;
+      const Count margin = compute(first + i);
+      least = margin < least ? margin : least;
+      most = margin > most ? margin : most;
+      margins[i] = margin;
     }
-    check(largest);
+    check(least, most);
   }
 
  private:
-  std::int32_t compute(std::int64_t i) const {
-    const std::int32_t sign = labels_[i] >> 7, votes = votes_[i];  // 0 or -1; (x ^ sign) - sign is label * x
-    return (votes ^ sign) - sign;
+  Count compute(std::int64_t i) const {
+    const auto sign = static_cast<Count>(labels_[i] >> 7);  // 0 or -1; (x ^ sign) - sign is label * x
+    return static_cast<Count>((votes_[i] ^ sign) - sign);
   }
-  void check(std::int32_t largest) const {
-    if (largest > half_) throw std::invalid_argument("the table of weights is too short for these votes");
+  void check(Count least, Count most) const {
+    if (least < -half_ || most > half_) [[unlikely]]
+      fail();
+  }
+  [[noreturn, gnu::noinline]] static void fail() {
+    throw std::invalid_argument("the table of weights is too short for these votes");
   }
 
   const std::int8_t* labels_;
@@ -177,13 +182,14 @@ struct MarginSource {
   explicit MarginSource(const VoteWeights<Count>& weights)
       : n_items(weights.n_items), table(weights.table), margins(weights) {}
 
-  double operator[](std::int64_t i) const { return table[margins.find(i)]; }
+  double operator[](std::int64_t i) const { return middle(table)[margins.find(i)]; }
 
   template <class Take>
   void each(std::int64_t stride, Take take) const {
     if (counts_.empty()) {
       counts_.resize(table.size());
-      for (std::int64_t i = 0; i < n_items; i += stride) ++counts_[margins.find(i)];
+      std::int64_t* counts = middle(counts_);
+      for (std::int64_t i = 0; i < n_items; i += stride) ++counts[margins.find(i)];
     }
     for (std::size_t k = 0; k < table.size(); ++k)
       if (counts_[k]) take(table[k], counts_[k]);
@@ -199,13 +205,20 @@ struct MarginSource {
     }
 
     void write(std::int64_t first, std::int64_t n, std::uint32_t* limits) const {
-      std::int32_t entries[batch_items];
-      margins.find(first, n, entries);
-      for (std::int64_t i = 0; i < n; ++i) limits[i] = by_margin[static_cast<std::size_t>(entries[i])];
+      Count found[batch_items];
+      margins.find(first, n, found);
+      const std::uint32_t* limit_of = middle(by_margin);
+#pragma GCC unroll 8
+      for (std::int64_t i = 0; i < n; ++i) limits[i] = limit_of[found[i]];
     }
   };
 
  private:
+  template <class Entries>
+  static auto middle(Entries& entries) {
+    return entries.data() + entries.size() / 2;
+  }
+
   mutable std::vector<std::int64_t> counts_;  // of the items that were looked at, by entry of the table
 };
 
@@ -243,17 +256,23 @@ Screen choose_screen(const Source& source, std::int64_t n) {
   const double per_width = 1.0 / width;
   const int n_levels = static_cast<int>(range * per_width) + 2;
 
-  std::int64_t counts[Screen::max_levels + 1] = {};
+  double counts[Screen::max_levels + 1] = {};
   source.each(stride, [&](double w, std::int64_t n_items) {
-    if (w > -infinity) counts[static_cast<int>((high - w) * per_width) + 1] += n_items;
+    if (w > -infinity) counts[static_cast<int>((high - w) * per_width) + 1] += static_cast<double>(n_items);
   });
+  int levels[Screen::max_levels];  // that have items, in ascending order
+  int n_used = 0;
+  for (int level = 1; level <= n_levels; ++level) {
+    levels[n_used] = level;
+    n_used += counts[level] > 0;
+  }
 
   const std::optional<Chances> own_chances = width == fine_width ? std::nullopt : std::optional<Chances>(width);
   const Chances& chances = own_chances ? *own_chances : fine_chances;
   const auto expected = [&](int deadline) {  // arrivals, if all have the least weight of their level
     double sum = 0.0;
-    for (int level = 1; level <= n_levels; ++level)
-      sum += static_cast<double>(counts[level]) * chances(deadline - level);
+    for (int k = 0; k < n_used && deadline - levels[k] >= chances.first(); ++k)
+      sum += counts[levels[k]] * chances(deadline - levels[k]);
     return sum;
   };
   const double share = static_cast<double>(n) / static_cast<double>(stride);
@@ -449,9 +468,8 @@ std::vector<Arrivals> race(const Weights& weights, std::int64_t n_first, std::in
                            std::span<const Stream> streams, Threads& threads) {
   if (!weights.log_sample_weights) return race_source(MarginSource(weights), n_first, n_next, streams, threads);
   const Margins margins(weights);
-  const auto log_weight = [&](std::int64_t i) {
-    return weights.table[margins.find(i)] + weights.log_sample_weights[i];
-  };
+  const double* middle = weights.table.data() + weights.table.size() / 2;
+  const auto log_weight = [&](std::int64_t i) { return middle[margins.find(i)] + weights.log_sample_weights[i]; };
   const ComputedSource<decltype(log_weight)> source{weights.n_items, log_weight};
   return race_source(source, n_first, n_next, streams, threads);
 }

@@ -1,21 +1,59 @@
 // Part of kernels_isa.inl: the best split of the rows of a node.
 
+// The scores of splits, lane by lane. A split that leaves one side empty has score 0 / 0, which never compares as
+// better, so min_samples_leaf is checked only if it is more than one.
+template <class P, bool has_min_leaf>
+struct Scorer {
+  using Real = P::Real;
+  Real n, positive, least, most;
+
+  Scorer(std::int64_t n_all, std::int64_t n_positive, std::int32_t min_samples_leaf) {
+    using Scalar = P::Scalar;
+    n = Real{} + static_cast<Scalar>(n_all);
+    positive = Real{} + static_cast<Scalar>(n_positive);
+    least = Real{} + static_cast<Scalar>(min_samples_leaf);
+    most = n - least;
+  }
+
+  // Score splits that have `side` rows on one side, `side_positive` of them positive; negative if not allowed.
+  Real score(Real side, Real side_positive) const {
+    const Real d = side_positive * n - side * positive;
+    const Real s = d * d / (side * (n - side));
+    if constexpr (has_min_leaf) return (side >= least) & (side <= most) ? s : Real{} - 1;
+    return s;
+  }
+};
+
+// The highest score of all lanes, and the lowest lane that has it.
+template <class P>
+inline P::Scalar find_most(const typename P::Real (&scores)[P::n_vectors]) {
+  auto top = scores[0];
+  for (int v = 1; v < P::n_vectors; ++v) top = scores[v] > top ? scores[v] : top;
+  auto most = top[0];
+  for (int i = 1; i < P::lanes; ++i) most = top[i] > most ? top[i] : most;
+  return most;
+}
+template <class P>
+inline int find_lane(const typename P::Real (&scores)[P::n_vectors], typename P::Scalar score) {
+  typename P::Scalar of_lanes[group_lanes];
+  std::memcpy(of_lanes, scores, sizeof of_lanes);
+  int lane = 0;
+  while (of_lanes[lane] != score) ++lane;
+  return lane;
+}
+
 // The best split of each lane so far. Of equal scores the lowest code wins: where codes are not offered in ascending
-// order, they have to be compared. A split that leaves one side empty has score 0 / 0, which never compares as better,
-// so min_samples_leaf is checked only if it is more than one.
+// order, they have to be compared.
 template <class P, bool is_ordered, bool has_min_leaf>
 struct LaneBest {
   using Real = P::Real;
   using Int = P::Int;
-  Real n, positive, min_leaf;
+  Scorer<P, has_min_leaf> scorer;
   Real score[P::n_vectors];
   Int code[P::n_vectors];  // 2 * bin + missing_left
 
-  LaneBest(std::int64_t n_all, std::int64_t n_positive, std::int32_t min_samples_leaf) {
-    using Scalar = P::Scalar;
-    n = Real{} + static_cast<Scalar>(n_all);
-    positive = Real{} + static_cast<Scalar>(n_positive);
-    min_leaf = Real{} + static_cast<Scalar>(min_samples_leaf);
+  LaneBest(std::int64_t n_all, std::int64_t n_positive, std::int32_t min_samples_leaf)
+      : scorer(n_all, n_positive, min_samples_leaf) {
     for (int v = 0; v < P::n_vectors; ++v) {
       score[v] = Real{} - 1;
       code[v] = Int{};
@@ -24,53 +62,54 @@ struct LaneBest {
 
   // Offer a split that sends `left` rows to the left, `left_positive` of them positive.
   void offer(int v, Real left, Real left_positive, Int split_code, Int allowed = ~Int{}) {
-    const Real right = n - left;
-    const Real d = left_positive * n - left * positive;
-    const Real s = d * d / (left * right);
+    const Real s = scorer.score(left, left_positive);
     Int better = s > score[v];
     if constexpr (!is_ordered) better |= (s == score[v]) & (split_code < code[v]);
-    if constexpr (has_min_leaf) better &= (left >= min_leaf) & (right >= min_leaf);
     better &= allowed;
     score[v] = better ? s : score[v];
     code[v] = better ? split_code : code[v];
   }
 
   GroupSplit reduce() const {
-    Real top = score[0];
-    for (int v = 1; v < P::n_vectors; ++v) top = score[v] > top ? score[v] : top;
-    auto most = top[0];
-    for (int i = 1; i < P::lanes; ++i) most = top[i] > most ? top[i] : most;
-    GroupSplit best;
-    if (most < 0) return best;
-    typename P::Scalar scores[group_lanes];
-    std::memcpy(scores, score, sizeof scores);
-    int lane = 0;
-    while (scores[lane] != most) ++lane;
+    const auto top = find_most<P>(score);
+    if (top < 0) return {};
+    const int lane = find_lane<P>(score, top);
     const auto split_code = code[lane / P::lanes][lane % P::lanes];
-    return {static_cast<double>(most), lane, static_cast<std::uint8_t>(split_code / 2),
+    return {static_cast<double>(top), lane, static_cast<std::uint8_t>(split_code / 2),
             static_cast<std::uint8_t>(split_code % 2)};
   }
 };
 
-// Four rows of a node, tried as thresholds together.
+// Codes as signed bytes in the same order: comparing these takes one instruction.
+using SignedVector [[gnu::vector_size(vector_bytes)]] = std::int8_t;
+inline constexpr std::uint8_t sign_bit = 128;
+
+inline void to_signed(const std::uint8_t* codes, std::int32_t n_rows, std::uint8_t* rows) {
+  for (std::int32_t i = 0; i < n_rows * group_lanes; i += vector_bytes) {
+    const ByteVector row = load<ByteVector>(codes + i) ^ sign_bit;
+    std::memcpy(rows + i, &row, vector_bytes);
+  }
+}
+
+// Four thresholds of each lane, tried together.
 struct Thresholds {
   static constexpr int size = 4;
-  ByteVector codes[size];
+  SignedVector codes[size];
 
-  // Count the rows whose codes are at most those of each threshold, lane by lane.
-  void count_up_to(const std::uint8_t* rows, std::int32_t n, ByteVector (&counts)[size]) const {
-    ByteVector c0{}, c1{}, c2{}, c3{};
+  // Count the rows whose codes are above each threshold, lane by lane.
+  void count_above(const std::uint8_t* rows, std::int32_t n, ByteVector (&counts)[size]) const {
+    SignedVector c0{}, c1{}, c2{}, c3{};
     for (std::int32_t i = 0; i < n; ++i) {
-      const auto x = load<ByteVector>(rows + i * group_lanes);
-      c0 -= reinterpret_cast<ByteVector>(x <= codes[0]);
-      c1 -= reinterpret_cast<ByteVector>(x <= codes[1]);
-      c2 -= reinterpret_cast<ByteVector>(x <= codes[2]);
-      c3 -= reinterpret_cast<ByteVector>(x <= codes[3]);
+      const auto x = load<SignedVector>(rows + i * group_lanes);
+      c0 -= x > codes[0];
+      c1 -= x > codes[1];
+      c2 -= x > codes[2];
+      c3 -= x > codes[3];
     }
-    counts[0] = c0;
-    counts[1] = c1;
-    counts[2] = c2;
-    counts[3] = c3;
+    counts[0] = reinterpret_cast<ByteVector>(c0);
+    counts[1] = reinterpret_cast<ByteVector>(c1);
+    counts[2] = reinterpret_cast<ByteVector>(c2);
+    counts[3] = reinterpret_cast<ByteVector>(c3);
   }
 };
 
@@ -90,52 +129,107 @@ struct MissingCounts {
   }
 };
 
-// Try the codes of every row as thresholds: quadratic in rows, but for all features at a time, without sorting,
-// counting bins or branching. Counts fit in bytes.
-template <bool has_missing, bool has_min_leaf>
-GroupSplit search_pairs_as(const NodeRows& node) {
-  using Real = Single::Real;
+// The thresholds to try, [threshold][lane], as signed bytes, and their scores: [threshold][lane], or with missing
+// values [threshold][missing left][lane].
+struct PairSearch {
+  const std::uint8_t* rows;
+  const std::uint8_t* thresholds;
+  std::int32_t n_thresholds;
+  float* scores;
+};
+
+inline PairSearch choose_thresholds(const NodeRows& node, Histogram& memory) {
   const std::int32_t n = node.n_negative + node.n_positive;
-  const std::uint8_t* positives = node.codes + node.n_negative * group_lanes;
+  PairSearch search{memory.counts[1], memory.counts[1], n, reinterpret_cast<float*>(memory.counts[0])};
+  to_signed(node.codes, n, memory.counts[1]);
+  if (!node.tries_rarer_class) return search;
+  const bool is_negative = node.n_negative < node.n_positive;
+  const std::int32_t n_rarer = is_negative ? node.n_negative : node.n_positive;
+  const std::uint8_t* rarer = search.rows + (is_negative ? 0 : node.n_negative * group_lanes);
+  std::uint8_t* at = memory.counts[2];
+  std::uint8_t* below = at + n_rarer * group_lanes;
+  for (std::int32_t i = 0; i < n_rarer * group_lanes; i += vector_bytes) {
+    const auto code = load<SignedVector>(rarer + i);
+    const SignedVector one_less = code + (code > -sign_bit);  // but not below the least
+    std::memcpy(at + i, &code, vector_bytes);
+    std::memcpy(below + i, &one_less, vector_bytes);
+  }
+  search.thresholds = at;
+  search.n_thresholds = 2 * n_rarer;
+  return search;
+}
+
+// Of the best scores, find the one in the lowest lane, then the one of the lowest code.
+template <int n_sides>
+GroupSplit find_best(const PairSearch& search, const Single::Real (&most)[Single::n_vectors]) {
+  const float top = find_most<Single>(most);
+  if (top < 0) return {};
+  const int lane = find_lane<Single>(most, top);
+  int code = 2 * missing_code;
+  for (std::int32_t i = 0; i < search.n_thresholds; ++i) {
+    const int bin = search.thresholds[i * group_lanes + lane] ^ sign_bit;
+    for (int side = n_sides; side-- > 0;)
+      if (search.scores[(i * n_sides + side) * group_lanes + lane] == top)
+        code = 2 * bin + side < code ? 2 * bin + side : code;
+  }
+  return {top, lane, static_cast<std::uint8_t>(code / 2), static_cast<std::uint8_t>(code % 2)};
+}
+
+// Compare all rows with all thresholds: quadratic in rows, but for all features at a time, without sorting, counting
+// bins or branching. Counts fit in bytes. Sides are counted on the right, which gives the same scores.
+template <bool has_missing, bool has_min_leaf>
+GroupSplit search_pairs_as(const NodeRows& node, Histogram& memory) {
+  using Real = Single::Real;
+  const PairSearch search = choose_thresholds(node, memory);
+  const std::uint8_t* positives = search.rows + node.n_negative * group_lanes;
   MissingCounts missing;
   if constexpr (has_missing) missing.count(node);
 
-  LaneBest<Single, false, has_min_leaf> best(n, node.n_positive, node.min_samples_leaf);
-  for (std::int32_t first = 0; first < n; first += Thresholds::size) {
-    for (int half = 0; half < byte_vectors; ++half) {
-      const int lane = half * vector_bytes;
+  constexpr int n_sides = has_missing ? 2 : 1;
+  const Scorer<Single, has_min_leaf> scorer(node.n_negative + node.n_positive, node.n_positive, node.min_samples_leaf);
+  Real most[Single::n_vectors];
+  for (Real& score : most) score = Real{} - 1;
+  for (std::int32_t first = 0; first < search.n_thresholds; first += Thresholds::size) {
+    for (int lane = 0; lane < group_lanes; lane += vector_bytes) {
       Thresholds thresholds;
       for (int k = 0; k < Thresholds::size; ++k) {
-        const std::int32_t row = first + k < n ? first + k : n - 1;
-        thresholds.codes[k] = load<ByteVector>(node.codes + row * group_lanes + lane);
+        const std::int32_t row = first + k < search.n_thresholds ? first + k : search.n_thresholds - 1;
+        thresholds.codes[k] = load<SignedVector>(search.thresholds + row * group_lanes + lane);
       }
-      ByteVector negatives_left[Thresholds::size], positives_left[Thresholds::size];
-      thresholds.count_up_to(node.codes + lane, node.n_negative, negatives_left);
-      thresholds.count_up_to(positives + lane, node.n_positive, positives_left);
+      ByteVector negatives_right[Thresholds::size], positives_right[Thresholds::size];
+      thresholds.count_above(search.rows + lane, node.n_negative, negatives_right);
+      thresholds.count_above(positives + lane, node.n_positive, positives_right);
       for (int k = 0; k < Thresholds::size; ++k) {
-        alignas(32) std::uint8_t bin[vector_bytes], left[vector_bytes], left_positive[vector_bytes];
-        const ByteVector both = negatives_left[k] + positives_left[k];
-        std::memcpy(bin, &thresholds.codes[k], vector_bytes);
-        std::memcpy(left, &both, vector_bytes);
-        std::memcpy(left_positive, &positives_left[k], vector_bytes);
+        alignas(32) std::uint8_t right[vector_bytes], right_positive[vector_bytes], code[vector_bytes];
+        const ByteVector both = negatives_right[k] + positives_right[k];
+        std::memcpy(right, &both, vector_bytes);
+        std::memcpy(right_positive, &positives_right[k], vector_bytes);
+        std::memcpy(code, &thresholds.codes[k], vector_bytes);
+        float* scores = search.scores + (first + k) * n_sides * group_lanes + lane;
+#pragma GCC unroll 8
         for (int i = 0; i < vector_bytes; i += Single::lanes) {
-          const int v = (lane + i) / Single::lanes;
-          const Single::Int code = widen(bin + i) * 2;
-          const Real l = __builtin_convertvector(widen(left + i), Real);
-          const Real lp = __builtin_convertvector(widen(left_positive + i), Real);
+          if (lane + i >= node.n_lanes) break;
+          Real& top = most[(lane + i) / Single::lanes];
+          const auto offer = [&](int side, Real score) {
+            std::memcpy(scores + side * group_lanes + i, &score, sizeof score);
+            top = score > top ? score : top;
+          };
+          const Real r = __builtin_convertvector(widen(right + i), Real);
+          const Real rp = __builtin_convertvector(widen(right_positive + i), Real);
           if constexpr (has_missing) {
-            const Single::Int allowed = code != 2 * missing_code;
-            best.offer(v, l, lp, code, allowed);
-            best.offer(v, l + __builtin_convertvector(widen(missing.all + lane + i), Real),
-                       lp + __builtin_convertvector(widen(missing.positive + lane + i), Real), code + 1, allowed);
+            const Single::Int is_value = widen(code + i) != (missing_code ^ sign_bit);
+            const Real m = __builtin_convertvector(widen(missing.all + lane + i), Real);
+            const Real mp = __builtin_convertvector(widen(missing.positive + lane + i), Real);
+            offer(0, is_value ? scorer.score(r, rp) : Real{} - 1);
+            offer(1, is_value ? scorer.score(r - m, rp - mp) : Real{} - 1);
           } else {
-            best.offer(v, l, lp, code);
+            offer(0, scorer.score(r, rp));
           }
         }
       }
     }
   }
-  return best.reduce();
+  return find_best<n_sides>(search, most);
 }
 
 // Count rows per bin, then try all bins in order, many features side by side.
@@ -153,12 +247,14 @@ GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
   const std::uint8_t* row = node.codes;
   for (std::int32_t i = 0; i < node.n_negative + node.n_positive; ++i, row += group_lanes) {
     Count* counts = i < node.n_negative ? negatives : positives;
-#pragma GCC unroll 32
-    for (int lane = 0; lane < group_lanes; ++lane) ++counts[row[lane] * group_lanes + lane];
+    for (int first = 0; first < node.n_lanes; first += used_lanes) {
+#pragma GCC unroll 8
+      for (int lane = first; lane < first + used_lanes; ++lane) ++counts[row[lane] * group_lanes + lane];
+    }
   }
 
   LaneBest<P, true, has_min_leaf> best(node.n_negative + node.n_positive, node.n_positive, node.min_samples_leaf);
-  for (int v = 0; v < P::n_vectors; ++v) {
+  for (int v = 0; v * P::lanes < node.n_lanes; ++v) {
     const auto read = [&](const Count* counts, int code) {
       return read_counts(counts + code * group_lanes + v * P::lanes);
     };
@@ -189,8 +285,9 @@ inline GroupSplit with_constants(const NodeRows& node, Search search) {
   return node.has_missing ? search(yes, no) : search(no, no);
 }
 
-GroupSplit search_pairs(const NodeRows& node) {
-  return with_constants(node, [&](auto missing, auto min_leaf) { return search_pairs_as<missing, min_leaf>(node); });
+GroupSplit search_pairs(const NodeRows& node, Histogram& histogram) {
+  return with_constants(
+      node, [&](auto missing, auto min_leaf) { return search_pairs_as<missing, min_leaf>(node, histogram); });
 }
 
 GroupSplit search_bins(const NodeRows& node, Histogram& histogram) {
@@ -199,4 +296,42 @@ GroupSplit search_bins(const NodeRows& node, Histogram& histogram) {
                ? search_bins_as<Single, missing, min_leaf>(node, histogram)
                : search_bins_as<Double, missing, min_leaf>(node, histogram);
   });
+}
+
+CodeRange find_code_range(const std::uint8_t* codes, std::int32_t n_rows, int n_lanes) {
+  ByteVector highest[byte_vectors] = {}, n_bins[byte_vectors] = {};
+  for (std::int32_t i = 0; i < n_rows; ++i) {
+#pragma GCC unroll 2
+    for (int v = 0; v < byte_vectors; ++v) {
+      const auto code = load<ByteVector>(codes + i * group_lanes + v * vector_bytes);
+      const ByteVector next = code + 1;  // 0 for a missing value
+      highest[v] = code > highest[v] ? code : highest[v];
+      n_bins[v] = next > n_bins[v] ? next : n_bins[v];
+    }
+  }
+  CodeRange range{1, false};
+  for (int i = 0; i < n_lanes; ++i) {
+    const int bins = n_bins[i / vector_bytes][i % vector_bytes];
+    range.n_bins = bins > range.n_bins ? bins : range.n_bins;
+    range.has_missing |= highest[i / vector_bytes][i % vector_bytes] == missing_code;
+  }
+  return range;
+}
+
+Neighbours find_neighbours(const std::uint8_t* codes, std::int32_t n, std::uint8_t bin) {
+  ByteVector last{}, next = ~ByteVector{}, highest{};
+  for (std::int32_t i = 0; i < n; i += vector_bytes) {
+    const auto code = load<ByteVector>(codes + i);
+    const ByteVector below = code <= bin ? code : ByteVector{}, above = code > bin ? code : ~ByteVector{};
+    last = below > last ? below : last;
+    next = above < next ? above : next;
+    highest = code > highest ? code : highest;
+  }
+  Neighbours found{0, missing_code, false};
+  for (int i = 0; i < vector_bytes; ++i) {
+    found.last = last[i] > found.last ? last[i] : found.last;
+    found.next = next[i] < found.next ? next[i] : found.next;
+    found.has_missing |= highest[i] == missing_code;
+  }
+  return found;
 }

@@ -1,6 +1,10 @@
 // Trees of up to 256 leaves, and pieces of larger ones: applied from the leaves up.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "mpboost/columns.hpp"
@@ -25,13 +29,23 @@ inline SelectSplit bind_split(TreeView tree, const Split& split, const BinnedCol
   };
 }
 
-// The memory that select_rows works in: slots of splits, then those of leaves, in which every row has the leaf's
-// number.
+// The memory that select_rows works in: slots of splits, then those of leaves, in which every row has the same byte,
+// the slot's number: a leaf's own number, or what the leaf stands for.
 class Slots {
  public:
-  Slots();
+  // Prepare the slot of a leaf; the first time, get the memory.
+  void fill(std::uint8_t byte) {
+    if (!slots_) slots_ = std::make_unique_for_overwrite<Slot[]>(2 * max_selected_leaves);
+    if (!is_filled_[byte]) std::ranges::fill(slots_[max_selected_leaves + byte].bytes, byte);
+    is_filled_[byte] = true;
+  }
+  void fill_all() {
+    for (std::size_t byte = 0; byte < max_selected_leaves; ++byte) fill(static_cast<std::uint8_t>(byte));
+  }
 
-  // The leaves, up to 256, that a block of rows reaches, or the first rows of one; until the next call.
+  const std::uint8_t* leaf(std::uint8_t byte) const { return slots_[max_selected_leaves + byte].bytes; }
+
+  // The bytes of the leaves that a block of rows reaches, or the first rows of one; until the next call.
   const std::uint8_t* select(const Selection& selection, std::int64_t row, int n_rows) {
     // The leaves' slots stay where they are: those of the splits end there.
     std::uint8_t* first = slots_[max_selected_leaves - static_cast<std::size_t>(selection.n_splits)].bytes;
@@ -45,23 +59,28 @@ class Slots {
   };
 
   void (*select_rows_)(const Selection&, std::int64_t, int, std::uint8_t*) = kernels().select_rows;
-  std::vector<Slot> slots_;
+  std::unique_ptr<Slot[]> slots_;
+  std::array<bool, max_selected_leaves> is_filled_{};
 };
 
 class SelectedTree {
  public:
   static bool can_bind(TreeView tree) { return tree.n_leaves() <= max_selected_leaves; }
 
+  // Prepare to find the numbers of leaves, or the bytes that leaves stand for.
   void bind(TreeView tree, const BinnedColumns& columns);
+  void bind(TreeView tree, const BinnedColumns& columns, std::span<const std::uint8_t> bytes);
 
-  // The leaves of the rows of a block, until the next call.
-  const std::uint8_t* find_leaves(std::int64_t row) {
+  // Those of the rows of a block, until the next call.
+  const std::uint8_t* find(std::int64_t row) {
+    if (splits_.empty()) return slots_.leaf(first_byte_);
     return slots_.select(selection_, row, static_cast<int>(block_rows));
   }
 
  private:
   std::vector<SelectSplit> splits_;
   Selection selection_{};
+  std::uint8_t first_byte_ = 0;
   Slots slots_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -18,10 +19,15 @@ class VoteReader {
   explicit VoteReader(const LearnerVotes<Vote>& votes) : array_(votes.array), length_(count_rows(votes)) {
     if (array_) return;
     n_rows_ = votes.columns->n_rows();
-    finder_.bind(votes.tree, *votes.columns, n_rows_);
     for (const double value : votes.tree.leaf_values) of_leaves_.push_back(to_vote(value));
-    leaves_.resize(static_cast<std::size_t>(length_));
-    votes_.resize(leaves_.size());
+    votes_.resize(static_cast<std::size_t>(length_));
+    if (SelectedTree::can_bind(votes.tree) && std::ranges::all_of(of_leaves_, is_byte)) {
+      const std::vector<std::uint8_t> bytes(of_leaves_.begin(), of_leaves_.end());
+      selected_.emplace().bind(votes.tree, *votes.columns, bytes);
+    } else {
+      finder_.bind(votes.tree, *votes.columns, n_rows_);
+      leaves_.resize(votes_.size());
+    }
   }
 
   // Rows that are found at a time: large trees want many. Threads should begin at multiples of it.
@@ -34,22 +40,37 @@ class VoteReader {
     if (array_) return array_ + first;
     if (first < begin_ || first >= begin_ + length_) {
       begin_ = first;
-      const std::int64_t n = std::min(length_, n_rows_ - first);
-      finder_.find(first, n, leaves_.data());
-      for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
-        votes_[i] = of_leaves_[static_cast<std::size_t>(leaves_[i])];
+      find(first, std::min(length_, n_rows_ - first));
     }
     return votes_.data() + (first - begin_);
   }
 
  private:
+  using Byte = std::conditional_t<std::is_signed_v<Vote>, std::int8_t, std::uint8_t>;
+
   static Vote to_vote(double value) {
     if constexpr (std::is_same_v<Vote, std::int8_t>) return mpboost::to_vote(value);
     return static_cast<Vote>(value);
   }
+  static bool is_byte(Vote vote) { return vote == static_cast<Byte>(vote); }
+
+  void find(std::int64_t first, std::int64_t n) {
+    if (selected_) {
+      for (std::int64_t i = 0; i < n; i += block_rows) {
+        const std::uint8_t* found = selected_->find(first + i);
+        std::transform(found, found + std::min(block_rows, n - i), votes_.data() + i,
+                       [](std::uint8_t byte) { return static_cast<Vote>(static_cast<Byte>(byte)); });
+      }
+      return;
+    }
+    finder_.find(first, n, leaves_.data());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+      votes_[i] = of_leaves_[static_cast<std::size_t>(leaves_[i])];
+  }
 
   const Vote* array_;
   std::int64_t length_, n_rows_ = 0, begin_ = -length_;
+  std::optional<SelectedTree> selected_;  // small trees find votes themselves in place of leaves
   LeafFinder finder_;
   std::vector<Vote> of_leaves_, votes_;
   std::vector<std::int32_t> leaves_;

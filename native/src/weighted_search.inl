@@ -73,7 +73,7 @@ GroupSplit search_weighted_pairs_as(const NodeRows& node) {
   for (std::int32_t row = 0; row < node.n_negative + node.n_positive; ++row) {
     const std::uint8_t* threshold = node.codes + row * group_lanes;
     const LaneSums left = sum_rows<false, has_min_leaf>(node, threshold);
-    for (int v = 0; v < Double::n_vectors; ++v) {
+    for (int v = 0; v * Double::lanes < node.n_lanes; ++v) {
       const int lane = v * Double::lanes;
       const auto read = [=](const Single::Int* sums) {
         return read_counts(reinterpret_cast<const std::int32_t*>(sums) + lane);
@@ -103,15 +103,17 @@ GroupSplit search_weighted_bins_as(const NodeRows& node, Histogram& histogram) {
   for (std::int32_t i = 0; i < node.n_negative + node.n_positive; ++i, row += group_lanes) {
     std::int32_t* bins = i < node.n_negative ? sums[0] : sums[1];
     const std::int32_t weight = node.weights[i];
-#pragma GCC unroll 32
-    for (int lane = 0; lane < group_lanes; ++lane) {
-      bins[row[lane] * group_lanes + lane] += weight;
-      if constexpr (has_min_leaf) ++sums[2][row[lane] * group_lanes + lane];
+    for (int first = 0; first < node.n_lanes; first += used_lanes) {
+#pragma GCC unroll 8
+      for (int lane = first; lane < first + used_lanes; ++lane) {
+        bins[row[lane] * group_lanes + lane] += weight;
+        if constexpr (has_min_leaf) ++sums[2][row[lane] * group_lanes + lane];
+      }
     }
   }
 
   WeightedBest<true, has_min_leaf> best(node);
-  for (int v = 0; v < Double::n_vectors; ++v) {
+  for (int v = 0; v * Double::lanes < node.n_lanes; ++v) {
     const auto read = [&](int which, int code) {
       return read_counts(sums[which] + code * group_lanes + v * Double::lanes);
     };

@@ -54,7 +54,7 @@ def sum_leaves(n_splits, shape):
         )
         codes = as_columns(np.ascontiguousarray(ROWS["codes"][:, part]))
         leaves = np.empty(len(gradients), np.uint16)
-        _native.sum_leaves(TREES[n_splits], codes, gradients, hessians, leaves, threads, sums)
+        _native.sum_leaves([(TREES[n_splits], codes, gradients, hessians, leaves)], threads, [sums])
 
     return call
 

@@ -118,28 +118,34 @@ def test_softmax_of_takes_huge_numbers():
 @pytest.mark.parametrize("n_rows", [0, 1, 1025, 40_000])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("n_classes", [2, 7])
-def test_sum_log_losses_sums_the_loss_of_each_row(kernels, n_rows, weighted, n_classes):
+def test_sum_log_losses_sums_losses_and_right_rows(kernels, n_rows, weighted, n_classes):
     rng = np.random.default_rng(n_rows)
     raw = 3.0 * rng.normal(size=(n_rows, n_classes))
     labels = rng.integers(0, n_classes, size=n_rows)
     weights = rng.random(n_rows) if weighted else None
     if n_classes == 2:
         raw = raw[:, 0]
+        raw[::7] = 0.0  # stands for the second class
         losses = np.logaddexp(0.0, np.where(labels == 1, -raw, raw))
+        is_right = (raw >= 0) == (labels == 1)
         labels = (2 * labels - 1).astype(np.int8)
     else:
+        raw[::7, 2] = raw[::7, 4] = 9.0  # the first of them wins
         losses = np.log(np.exp(raw).sum(axis=1)) - raw[np.arange(n_rows), labels]
+        is_right = raw.argmax(axis=1) == labels
         labels = labels.astype(np.uint16)
-    expected = losses.sum() if weights is None else (losses * weights).sum()
-    assert _native.sum_log_losses(raw, labels, weights) == pytest.approx(expected, rel=1e-12)
+    w = np.ones(n_rows) if weights is None else weights
+    loss, n_right = _native.sum_log_losses(raw, labels, weights)
+    assert loss == pytest.approx((losses * w).sum(), rel=1e-12)
+    assert n_right == pytest.approx((is_right * w).sum(), rel=1e-12)
 
 
 def test_sum_log_losses_joins_pieces_by_a_tree():
     rng = np.random.default_rng(0)
     raw, labels = rng.normal(size=(5000, 5)), rng.integers(0, 5, size=5000).astype(np.uint16)
     pieces = [slice(first, first + 1024) for first in range(0, 5000, 1024)]
-    sums = [_native.sum_log_losses(raw[rows], labels[rows], None) for rows in pieces]
-    assert _native.sum_log_losses(raw, labels, None) == join_naively(sums)
+    sums = [_native.sum_log_losses(raw[rows], labels[rows], None)[0] for rows in pieces]
+    assert _native.sum_log_losses(raw, labels, None)[0] == join_naively(sums)
 
 
 def test_sum_log_losses_has_the_same_bits_with_all_kernels():

@@ -55,14 +55,37 @@ def test_encode_of_large_pieces_is_exact(dtype, n_threads):
 
 @pytest.mark.parametrize("n_edges", [0, 1, 2, 3, 4, 7, 8, 9, 63, 64, 65, 127, 128, 129, 253, 254])
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 600])
-def test_encode_counts_the_edges_below_each_value(threads, n_rows, n_edges):
+def test_encode_counts_the_edges_below_each_value(kernels, threads, n_rows, n_edges):
     # A few values are looked up in another way than many.
     mapper = _native.BinMapper(np.arange(float(n_edges)), np.array([0, n_edges]))
     probes = np.concatenate([np.arange(-1.0, 257.0, 0.5), [np.nan, np.inf, -np.inf]])
-    for first in range(0, len(probes), n_rows):
-        values = probes[first : first + n_rows]
-        codes = mapper.transform(values[:, None], threads).codes[0]
-        np.testing.assert_array_equal(codes, find_codes(values, np.arange(n_edges)))
+    for dtype in ("float32", "float64"):
+        for first in range(0, len(probes), n_rows):
+            values = probes[first : first + n_rows].astype(dtype)
+            codes = mapper.transform(values[:, None], threads).codes[0]
+            np.testing.assert_array_equal(codes, find_codes(values, np.arange(n_edges)))
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "uint32", "int64", "uint64", "float32"])
+def test_encode_of_numbers_beside_edges_is_exact(kernels, threads, dtype):
+    # Edges that the type does not have, numbers that double precision does not have.
+    rng = np.random.default_rng(0)
+    limits = np.finfo(dtype) if dtype == "float32" else np.iinfo(dtype)
+    low, high = float(limits.min), float(limits.max)
+    edges = np.unique(rng.uniform(low / 2 - 1, high / 2 + 1, 200))
+    edges = np.unique([*edges, -0.5, 0.5, low - 1.0, *(edges[::9] + 1e-9), *np.round(edges[::7])])[:254]
+    mapper = _native.BinMapper(edges, np.array([0, len(edges)]))
+    near = np.clip(edges, low, high / 2)
+    values = np.concatenate(
+        [near.astype(dtype), np.round(near).astype(dtype), np.array([limits.min, limits.max], dtype)]
+    )
+    one = np.array(1, dtype)
+    with np.errstate(over="ignore"):
+        values = np.concatenate(
+            [values, values + one, values - one, np.nextafter(values.astype("f4"), 0).astype(dtype)]
+        )
+    codes = mapper.transform(values[:, None], threads).codes[0]
+    np.testing.assert_array_equal(codes, find_codes(values, edges))
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])

@@ -101,6 +101,29 @@ def test_gradient_grower_bears_unusual_derivatives(derivatives, l2, categorical)
         check_tree(problem, grown)
 
 
+@pytest.mark.parametrize("categorical", [0, 3])
+def test_gradient_grower_tells_more_than_256_leaves_apart(kernels, categorical):
+    problem = make_problem(0, 900, n_codes=20, missing=0.1, categorical=categorical, max_leaf_nodes=400)
+    grown = problem.grow()
+    assert len(grown.tree.leaf_values) > 300
+    check_tree(problem, grown)
+
+
+@pytest.mark.slow
+def test_gradient_grower_makes_histograms_anew_where_not_all_can_be_kept():
+    few = make_problem(0, 400, n_columns=5, n_codes=255, categorical=1, max_leaf_nodes=60)
+    n_copies = 400  # one histogram has about half a million words, and 32 of these are kept
+    flags = np.tile(few.is_categorical, n_copies)
+    many = replace(
+        few,
+        codes=np.tile(few.codes, (n_copies, 1)),
+        features=np.arange(5 * n_copies),
+        is_categorical=flags,
+        monotonic=np.zeros(len(flags), dtype=np.int8),
+    )
+    assert_equal_trees(many.grow(), few.grow())
+
+
 @pytest.mark.parametrize("name", ["gradients of one value", "gradients all zero", "hessians all zero"])
 def test_gradient_grower_makes_a_leaf_where_nothing_is_gained(name):
     problem = make_problem(0, 1000)
@@ -301,7 +324,7 @@ WRONG_PATCHES = {
     "gradient NaN": ({"gradients": np.array([0, np.nan, 0, 0])}, "must be finite"),
     "gradient infinite": ({"gradients": np.array([0, -np.inf, 0, 0])}, "must be finite"),
     "gradients of infinite sum": ({"gradients": np.full(4, 1e308)}, "must be finite"),
-    "hessian NaN": ({"hessians": np.array([0, np.nan, 0, 0])}, "must not be negative"),
+    "hessian NaN": ({"hessians": np.array([0, np.nan, 0, 0])}, "must be finite"),
     "hessian infinite": ({"hessians": np.array([0, np.inf, 0, 0])}, "must be finite"),
     "hessian negative": ({"hessians": np.array([0, 0, -1e-9, 0])}, "must not be negative"),
     "few flags": ({"is_categorical": np.zeros(1, dtype=bool)}, "is_categorical must have one entry per column"),
@@ -334,6 +357,7 @@ def test_gradient_grower_rejects_wrong_patches(change, message):
     ("limits", "message"),
     [
         ((1, 0, 1, 0.0, 255), "max_leaf_nodes must be >= 2"),
+        ((65_537, 0, 1, 0.0, 255), "65536 leaves at most"),
         ((2, -1, 1, 0.0, 255), "max_depth >= 0"),
         ((2, 0, 0, 0.0, 255), "min_samples_leaf >= 1"),
         ((2, 0, 1, -1.0, 255), "l2_regularization must be finite and not negative"),

@@ -37,7 +37,7 @@ def make_leaf_problem(n_rows, n_splits, shape, seed=0):
 def test_sum_leaves_matches_naive_sums(kernels, threads, n_rows, n_splits, shape):
     tree, columns, gradients, hessians, expected = make_leaf_problem(n_rows, n_splits, shape)
     leaves = np.full(n_rows, 65_535, dtype=np.uint16)
-    sums = _native.sum_leaves(tree, columns, gradients, hessians, leaves, threads)
+    (sums,) = _native.sum_leaves([(tree, columns, gradients, hessians, leaves)], threads)
     np.testing.assert_array_equal(leaves, expected)
     naive = np.zeros((n_splits + 1, *(shape or (1,)), 2))
     np.add.at(naive[..., 0], expected, gradients.reshape(n_rows, -1))
@@ -55,9 +55,80 @@ def test_sum_leaves_has_the_same_bits_everywhere(n_splits, shape):
 
     def call(threads):
         leaves = np.empty(len(expected), dtype=np.uint16)
-        return _native.sum_leaves(tree, columns, gradients, hessians, leaves, threads), leaves
+        return *_native.sum_leaves([(tree, columns, gradients, hessians, leaves)], threads), leaves
 
     assert_all_equal(call_everywhere(call))
+
+
+@pytest.mark.parametrize("n_rows", [100, 5000, 40_001])
+def test_sum_leaves_sums_several_trees_as_if_each_were_alone(kernels, threads, n_rows):
+    problems = [
+        make_leaf_problem(n_rows, n_splits, shape, seed)
+        for seed, (n_splits, shape) in enumerate([(30, ()), (7, ()), (400, ()), (5, (3,))])
+    ]
+
+    def call(problems):
+        leaves = [np.empty(n_rows, dtype=np.uint16) for _ in problems]
+        trees = [(*problem[:4], numbers) for problem, numbers in zip(problems, leaves, strict=True)]
+        return [*_native.sum_leaves(trees, threads), *leaves]
+
+    alone = [call([problem]) for problem in problems]
+    together = call(problems)
+    assert_all_equal([together, [of[0] for of in alone] + [of[1] for of in alone]])
+
+
+def test_sum_leaves_of_no_rows_is_zero(threads):
+    tree, columns, gradients, hessians, _ = make_leaf_problem(0, 3, ())
+    (sums,) = _native.sum_leaves([(tree, columns, gradients, hessians, np.empty(0, np.uint16))], threads)
+    np.testing.assert_array_equal(sums, np.zeros((4, 1, 2)))
+
+
+def test_sum_leaves_rejects_sums_that_do_not_belong_to_trees(threads):
+    tree, columns, gradients, hessians, _ = make_leaf_problem(10, 3, ())
+    trees = [(tree, columns, gradients, hessians, np.zeros(10, np.uint16))]
+    with pytest.raises(ValueError, match="sums of its own"):
+        _native.sum_leaves(trees, threads, [_native.RowSums(), _native.RowSums()])
+
+
+def fit_newton_naively(sums, l2, factor):
+    hessians = sums[..., 1] + l2
+    return np.divide(-sums[..., 0], hessians, out=np.zeros(hessians.shape), where=hessians > 0) * factor
+
+
+@pytest.mark.parametrize(("l2", "factor"), [(0.0, 1.0), (1.5, 1.0), (0.5, 0.75)])
+def test_fit_newton_matches_naive_steps(l2, factor):
+    rng = np.random.default_rng(0)
+    sums = rng.normal(size=(20, 3, 2))
+    sums[..., 1] = np.abs(sums[..., 1])
+    sums[4:7] = 0.0
+    np.testing.assert_array_equal(_native.fit_newton(sums, l2, factor), fit_newton_naively(sums, l2, factor))
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_make_step_scales_values_and_gives_them_to_the_tree(n_outputs):
+    tree, *_ = make_leaf_problem(1, 20, ())
+    values = np.random.default_rng(0).normal(size=(21, n_outputs))
+    step, moved = _native.make_step(tree, values, 0.1, 1e30, 0.3)
+    expected = (0.1 * values).astype(np.float32)
+    np.testing.assert_array_equal(step, expected if n_outputs > 1 else expected[:, 0])
+    np.testing.assert_array_equal(moved.leaf_values, step.astype(np.float64) * 0.3)
+    np.testing.assert_array_equal(moved.splits, tree.splits)
+    np.testing.assert_array_equal(moved.category_sets, tree.category_sets)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 11.0, -11.0])
+def test_make_step_refuses_steps_that_are_too_large(value):
+    tree, *_ = make_leaf_problem(1, 20, ())
+    values = np.zeros((21, 1))
+    values[3] = value
+    assert _native.make_step(tree, values, 1.0, 10.0, 1.0) is None
+
+
+@pytest.mark.parametrize("shape", [(20, 1), (21, 0)])
+def test_make_step_rejects_values_of_other_leaves(shape):
+    tree, *_ = make_leaf_problem(1, 20, ())
+    with pytest.raises(ValueError, match="row for each leaf"):
+        _native.make_step(tree, np.zeros(shape), 1.0, 10.0, 1.0)
 
 
 @pytest.mark.slow
@@ -65,7 +136,7 @@ def test_sum_leaves_rejects_trees_whose_leaves_need_more_than_16_bits(threads):
     tree, columns, gradients, hessians, _ = make_leaf_problem(10, 65_536, ())
     leaves = np.empty(10, dtype=np.uint16)
     with pytest.raises(ValueError, match="more than 65536 leaves"):
-        _native.sum_leaves(tree, columns, gradients, hessians, leaves, threads)
+        _native.sum_leaves([(tree, columns, gradients, hessians, leaves)], threads)
     with pytest.raises(ValueError, match="more than 65536 leaves"):
         tree.apply_leaf_numbers(columns, leaves, threads)
     tree, columns, *_, expected = make_leaf_problem(500, 65_535, ())
@@ -89,14 +160,14 @@ def test_sum_leaves_rejects_wrong_arguments(threads, wrong, message):
     tree, columns, gradients, hessians, _ = make_leaf_problem(10, 20, ())
     arguments = {"columns": columns, "gradients": gradients, "hessians": hessians, "leaves": np.zeros(10, np.uint16)}
     with pytest.raises(ValueError, match=message):
-        _native.sum_leaves(tree, **(arguments | wrong), threads=threads)
+        _native.sum_leaves([(tree, *(arguments | wrong).values())], threads)
 
 
 def test_sum_leaves_rejects_columns_that_are_too_few(threads):
     tree, _, gradients, hessians, _ = make_leaf_problem(10, 20, ())
     columns = as_columns(np.zeros((1, 10), dtype=np.uint8))
     with pytest.raises(ValueError, match="column that does not exist"):
-        _native.sum_leaves(tree, columns, gradients, hessians, np.zeros(10, np.uint16), threads)
+        _native.sum_leaves([(tree, columns, gradients, hessians, np.zeros(10, np.uint16))], threads)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,)])

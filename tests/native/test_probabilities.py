@@ -63,3 +63,51 @@ def test_move_probabilities_rejects_wrong_arguments(change, message):
     }
     with pytest.raises(ValueError, match=message):
         _native.move_probabilities(**(arguments | change))
+
+
+# Importances that are remembered
+
+
+def remember_naively(items, importances, sums, counts):
+    if not importances.any():
+        return np.zeros(len(items))
+    sums[items] += importances
+    counts[items] += 1
+    means = np.maximum(sums[items] / counts[items], 0.0)
+    return means / means.sum() if means.sum() > 0 else means
+
+
+def test_remember_importances_matches_naive_twin():
+    rng = np.random.default_rng(0)
+    sums, counts = np.zeros(20), np.zeros(20, dtype=np.int64)
+    naive_sums, naive_counts = sums.copy(), counts.copy()
+    for _ in range(50):
+        items = np.sort(rng.choice(20, 9, replace=False))
+        importances = rng.normal(-0.2, size=9) * rng.integers(2)
+        shares = _native.remember_importances(items, importances, sums, counts)
+        expected = remember_naively(items, importances, naive_sums, naive_counts)
+        np.testing.assert_allclose(shares, expected, rtol=1e-14)
+        np.testing.assert_array_equal(sums, naive_sums)
+        np.testing.assert_array_equal(counts, naive_counts)
+
+
+def test_remember_importances_gives_no_shares_if_no_mean_is_positive():
+    sums, counts = np.zeros(3), np.zeros(3, dtype=np.int64)
+    shares = _native.remember_importances(np.array([0, 2]), np.array([-1.0, 0.0]), sums, counts)
+    assert shares.tolist() == [0.0, 0.0]
+    assert (sums.tolist(), counts.tolist()) == ([-1.0, 0.0, 0.0], [1, 0, 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"items": np.array([0, 3])}, "no such item"),
+        ({"importances": np.ones(3)}, "needs an importance"),
+        ({"counts": np.zeros(2, dtype=np.int64)}, "one size"),
+    ],
+    ids=["item", "importances", "counts"],
+)
+def test_remember_importances_rejects_wrong_arguments(change, message):
+    arguments = {"items": np.array([0, 2]), "importances": np.ones(2), "sums": np.zeros(3)}
+    with pytest.raises(ValueError, match=message):
+        _native.remember_importances(**({"counts": np.zeros(3, dtype=np.int64)} | arguments | change))

@@ -45,6 +45,14 @@ class BinaryGrower {
     CategorySet set;  // of a categorical feature
   };
 
+  struct Category {
+    std::uint8_t code;
+    std::int32_t n_rows;
+    std::int64_t weight, positive;
+    bool operator<(const Category& other) const;
+  };
+  struct CategoryCounts;
+
   bool has_weights() const { return !weights_.empty(); }
   std::int32_t row_weight(const Node& node, std::int32_t i) const {
     return has_weights() ? weights_[static_cast<std::size_t>(node.begin + i)] : 1;
@@ -54,16 +62,18 @@ class BinaryGrower {
   void lay_out(const Minipatch<std::int8_t>& patch);
   void order_rows(const Minipatch<std::int8_t>& patch);
   void gather(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch);
-  int count_bins(std::size_t group, std::size_t lane);
   Node make_root() const;
   bool is_final(const Node& node) const;
   bool choose_split(const Node& node, Choice& choice);
   GroupSplit search_group(const Node& node, std::size_t group);
-  void search_categories(const Node& node, std::size_t lane, Choice& choice);
-  void place_threshold(const Node& node, Choice& choice) const;
+  void search_categories(const Node& node, std::size_t first_lane, Choice& choice);
+  void cut_categories(const Node& node, std::size_t lane, const CategoryCounts& counts, Choice& choice);
+  void read_lane(const Node& node, std::size_t lane);
   void place_categories(const Node& node, Choice& choice) const;
-  void partition(const Node& node, const Choice& choice, Node& left, Node& right);
-  void move_rows(const Node& node);
+  void partition(const Node& node, Choice& choice, Node& left, Node& right);
+  void move_rows(const Node& node, Node& left, Node& right);
+  void move_both(std::uint8_t* rows, std::int32_t n);
+  void keep_side(std::uint8_t* rows, std::int32_t n, bool is_left);
 
   // Where the codes of a row begin in patch_.
   std::size_t offset(std::size_t group, std::int32_t row) const {
@@ -83,10 +93,10 @@ class BinaryGrower {
   std::vector<std::size_t> lanes_;                   // the feature, by its place in the patch, of each lane
   std::vector<std::uint8_t> patch_;  // [group][row][lane]; the rows of a node are contiguous, negatives first
   std::vector<std::int32_t> weights_, right_weights_;  // of the rows, in the same order; empty where they have none
-  std::vector<std::uint8_t> right_rows_, goes_left_;
+  std::vector<std::uint8_t> right_rows_, split_codes_, goes_left_;
   std::vector<std::int64_t> order_;
-  std::vector<int> group_bins_;
-  std::vector<char> group_has_missing_;
+  std::vector<int> group_lanes_;   // in use, of the groups
+  std::vector<CodeRange> ranges_;  // of the groups
   std::vector<Node> pending_;
   Histogram histogram_;
 };

@@ -40,10 +40,7 @@ double sum_numbers(const T* numbers, std::int64_t n) {
 // of pieces has binary digits.
 class RowSums {
  public:
-  explicit RowSums(std::int64_t first_row = 0) : first_row_(first_row), end_row_(first_row) {
-    if (first_row < 0 || first_row % chunk_rows != 0)
-      throw std::invalid_argument("parts of the rows must begin at whole chunks");
-  }
+  explicit RowSums(std::int64_t first_row = 0) : first_row_(first_row), end_row_(first_row) { check_start(first_row); }
 
   std::int64_t first_row() const { return first_row_; }
   std::int64_t end_row() const { return end_row_; }
@@ -58,23 +55,31 @@ class RowSums {
     set_width(width);
     if (n_rows <= 0) return;
     const std::int64_t n_pieces = (n_rows + piece_rows - 1) / piece_rows;
-    RowSums start(end_row_);
-    start.set_width(width);
-    std::vector<RowSums> ranges(static_cast<std::size_t>((n_pieces + grain - 1) / grain), start);
+    std::vector<RowSums> ranges(static_cast<std::size_t>((n_pieces + grain - 1) / grain));
     threads.for_ranges(n_pieces, grain, [&](std::int64_t begin, std::int64_t end) {
       auto add = make_adder();
-      RowSums& range = ranges[static_cast<std::size_t>(begin / grain)];
-      range.first_row_ = range.end_row_ = end_row_ + begin * piece_rows;
-      for (std::int64_t first = begin * piece_rows; first < std::min(end * piece_rows, n_rows); first += piece_rows) {
-        const std::int64_t n = std::min(piece_rows, n_rows - first);
-        range.sums_.resize(range.sums_.size() + width);
-        add(first, n, range.sums_.data() + range.sums_.size() - width);
-        range.push({range.end_row_, piece_rows});
-        range.end_row_ += n;
-      }
+      ranges[static_cast<std::size_t>(begin / grain)] =
+          sum_rows(begin * piece_rows, std::min(end * piece_rows, n_rows), width, piece_rows, add);
     });
     for (const RowSums& range : ranges)
       if (range.end_row_ > range.first_row_) append(range);
+  }
+
+  // Sum some of the next rows, which begin with a piece: a part to append in its turn. `add` is as above.
+  template <class Add>
+  RowSums sum_rows(std::int64_t begin, std::int64_t end, std::size_t width, std::int64_t piece_rows, Add& add) const {
+    if (begin < end) check_start(end_row_);
+    RowSums part;
+    part.set_width(width);
+    part.first_row_ = part.end_row_ = end_row_ + begin;
+    for (std::int64_t first = begin; first < end; first += piece_rows) {
+      const std::int64_t n = std::min(piece_rows, end - first);
+      part.sums_.resize(part.sums_.size() + width);
+      add(first, n, part.sums_.data() + part.sums_.size() - width);
+      part.push({part.end_row_, piece_rows});
+      part.end_row_ += n;
+    }
+    return part;
   }
 
   // Add the sums of the rows that follow.
@@ -103,6 +108,10 @@ class RowSums {
   struct Node {
     std::int64_t first_row, length;  // as if the last piece had all its rows
   };
+
+  static void check_start(std::int64_t row) {
+    if (row < 0 || row % chunk_rows != 0) throw std::invalid_argument("parts of the rows must begin at whole chunks");
+  }
 
   void set_width(std::size_t width) {
     if (width_ && width_ != width) throw std::invalid_argument("all parts must have equally many sums");

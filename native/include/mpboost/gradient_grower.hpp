@@ -85,10 +85,11 @@ class GradientGrower {
     int n_bins = 0, shift = 0, offset = 0;  // code c is in bin (c + offset) >> shift
     std::int8_t monotonic = 0;
   };
-  // Features side by side: their codes [row][lane], and sums of a node [bin][lane].
+  // Features side by side: sums of a node [bin][lane].
   struct Group {
-    std::size_t codes, sums;  // where they begin, among all codes and among the sums of a node
-    int n_bins;               // of values, the most of any of its features
+    std::size_t sums;  // where they begin, among the sums of a node
+    int n_features;    // in its first lanes
+    int n_bins;        // of values, the most of any of its features
     bool is_categorical, has_missing, has_monotonic;
   };
   struct Choice {
@@ -97,24 +98,24 @@ class GradientGrower {
     int bin = 0;
     bool missing_left = false, is_set = false;
     std::uint64_t left = 0;  // sums of the rows that go left
-    CategorySet bins{};      // of a categorical feature, those that go left
-    bool sends_left(int code, int missing_bin) const {
-      if (code >= missing_bin) return missing_left;
-      return is_set ? holds(bins, static_cast<std::uint8_t>(code)) : code <= bin;
-    }
+    CategorySet bins{};      // of a categorical feature, those that go left; 255 if missing values do
+  };
+  // Sums over the rows of a node, of products of derivatives in their units.
+  struct Products {
+    double gradients = 0, mixed = 0, hessians = 0;
   };
   struct Node {
-    std::int32_t begin, end, depth;
+    std::int32_t size, depth;
+    std::int32_t leaf = 0;               // the number that its rows have
     std::int32_t left = -1, right = -1;  // nodes
     std::int32_t slot = -1;              // where its histograms are; -1: nowhere
     std::uint64_t sums;
     double value;
     // The bounds that monotonic features set to the values of leaves.
     double lowest = -std::numeric_limits<double>::infinity(), highest = std::numeric_limits<double>::infinity();
-    double chance = 0;  // what a category gains by chance; known only where a feature is categorical
+    Products products{};  // known only where a feature is categorical
     Choice choice{};
     std::vector<std::uint64_t> open_sets{};  // a bit for each set of interactions: has it all features of the path?
-    std::int32_t size() const { return end - begin; }
     bool is_bounded() const { return std::isfinite(lowest) || std::isfinite(highest); }
   };
 
@@ -137,9 +138,8 @@ class GradientGrower {
 
   void lay_out(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream);
   void gather(const BinnedColumns& columns, const GradientPatch& patch);
-  void pack(const GradientPatch& patch);
-  std::uint64_t total() const;
-  Node& add_node(std::int32_t begin, std::int32_t end, std::int32_t depth, std::uint64_t sums);
+  std::uint64_t pack(const GradientPatch& patch);
+  Node& add_node(std::int32_t depth, std::uint64_t sums);
   std::int32_t index_of(const Node& node) const { return static_cast<std::int32_t>(&node - nodes_.data()); }
 
   void open_sets(const GradientPatch& patch, Node& root);
@@ -148,17 +148,19 @@ class GradientGrower {
   bool may_split(const Node& node) const;
   void split(Node& parent, bool goes_on);
   void bound(const Node& parent, Node& left, Node& right) const;
-  std::int32_t partition(const Node& node);
+  using Rows = std::span<const std::uint32_t>;  // of the patch, ascending; until the next ones are listed
+  Rows list_rows(const Node& node);
+  Rows move_rows(const Choice& choice, bool left_moves, std::int32_t from, std::int32_t to);
 
   std::int32_t take_slot();
   void give_back(Node& node);
   std::uint64_t* histogram(const Node& node) { return sums_.data() + static_cast<std::size_t>(node.slot) * slot_size_; }
-  void add_rows(const Node& node);
+  void add_rows(Node& node, Rows rows);
 
-  void choose_split(Node& node);
+  void choose_splits(Node& rest, Node* part);
   double gain_by_rounding(const Node& node) const;
   double gain_by_chance(const Node& node) const;
-  bool search_side_by_side(const Node& node, std::size_t group, Choice& best);
+  bool offer_lanes(const Node& node, std::size_t group, const GradientLanes& found, Choice& best);
   void search_one_by_one(const Node& node, std::size_t group, Choice& best);
   void search_bounded(const Node& node, std::size_t lane, Choice& best);
   void search_categories(const Node& node, std::size_t lane, Choice& best);
@@ -176,10 +178,14 @@ class GradientGrower {
   std::int32_t n_rows_ = 0;
   std::vector<Feature> features_;  // lane by lane; numeric ones first
   std::vector<Group> groups_;
-  std::vector<std::uint8_t> codes_;
-  std::vector<std::uint64_t> packed_;         // derivatives of the patch's rows
-  std::vector<std::uint32_t> order_, right_;  // rows, those of a node contiguous
-  std::vector<std::uint64_t> sums_;           // histograms [slot][group][bin][lane]
+  std::vector<std::uint8_t> bins_;                  // of the patch's rows, [lane][row]; 255 is missing
+  std::size_t stride_ = 0;                          // of bins_: rows, up to a multiple of 64
+  std::vector<std::uint8_t> row_bins_;              // the same [group][row][lane]; missing is bin n_bins of the group
+  std::vector<std::uint64_t> packed_;               // derivatives of the patch's rows
+  std::vector<std::uint8_t> leaves_, high_leaves_;  // the bytes of the number of the leaf that a row is in
+  std::int32_t n_leaves_ = 0;                       // that have rows of their own
+  std::vector<std::uint32_t> listed_;               // rows of the node at hand, ascending
+  std::vector<std::uint64_t> sums_;                 // histograms [slot][group][bin][lane]
   std::size_t slot_size_ = 0;
   std::vector<std::int32_t> free_slots_;
   std::int32_t n_slots_ = 0;

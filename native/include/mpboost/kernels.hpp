@@ -11,14 +11,19 @@
 namespace mpboost {
 
 inline constexpr int group_lanes = 32;  // features of a minipatch that are searched side by side
+inline constexpr int used_lanes = 8;    // lanes of a group are in use in multiples of this
 
 // One group of features of the rows of a node: 32 codes a row, rows of the negative class first.
 struct NodeRows {
   const std::uint8_t* codes;
   std::int32_t n_negative, n_positive;
+  int n_lanes;       // that are in use
   int n_bins;        // codes of values are below this
   bool has_missing;  // whether the code for missing may occur
   std::int32_t min_samples_leaf;
+  // For search_pairs: whether thresholds right above and right below the codes of the rarer class are enough, or else
+  // the codes of all rows are tried.
+  bool tries_rarer_class = false;
   // Of the weighted searches alone: whole numbers, in all less than 2^31.
   const std::int32_t* weights = nullptr;
   std::int64_t weight = 0, positive_weight = 0;
@@ -26,7 +31,8 @@ struct NodeRows {
 
 // The best split of a group: its score is D^2 / (left * right) with D = left_positive * n - left * positive,
 // which orders splits as the decrease of Gini impurity does; where rows have weights, these are added up in place of
-// counting rows. Ties go to the lower lane, then the lower bin, then to missing values on the right.
+// counting rows. Ties go to the lower lane, then the lower bin, then to missing values on the right. The bin may be any
+// that divides the node's rows in the same way.
 struct GroupSplit {
   double score = -1.0;  // negative: no split is allowed
   int lane = -1;
@@ -38,6 +44,17 @@ struct GroupSplit {
 // these have weights.
 struct Histogram {
   alignas(64) unsigned char counts[3][256 * group_lanes * sizeof(std::uint32_t)];
+};
+
+struct CodeRange {
+  int n_bins;  // codes of values are below this, which is at least 1
+  bool has_missing;
+};
+
+// The highest code up to a threshold, or 0, and the lowest above it, or missing_code.
+struct Neighbours {
+  std::uint8_t last, next;
+  bool has_missing;
 };
 
 // A split as select_rows sees it. A slot has a byte for each row of a block.
@@ -61,10 +78,13 @@ inline constexpr int tile_rows = 16;  // rows and columns that are exchanged at 
 
 inline constexpr int gradient_lanes = 8;  // features whose sums of derivatives are searched side by side
 
-// Sums of the rows of a node by bin, [bin][lane], bin n_bins for missing values; each is one word (see Packing).
+// Sums of rows by bin, [bin][lane], bin n_bins for missing values; each is one word (see Packing). Those of a part, if
+// there is one, are taken off to get the rest.
 struct GradientSearch {
-  const std::uint64_t* sums;
-  std::uint64_t total;
+  std::uint64_t* rest;
+  const std::uint64_t* part;  // null: none
+  std::uint64_t rest_total, part_total;
+  bool searches_part;  // or the rest alone
   int n_bins;
   bool has_missing;
   int count_bits, hessian_bits;
@@ -72,10 +92,33 @@ struct GradientSearch {
   float l2;  // in the unit of hessians
 };
 
-// The best split of each lane: its score is the sum of G^2 / (H + l2) over both sides. Ties go to the lower code.
+// The best split of each lane by how much the sum of G^2 / (H + l2) over both sides exceeds that of all splits of the
+// node that tell nothing. Ties go to the lower code.
 struct GradientLanes {
   float score[gradient_lanes];        // negative: no split is allowed
   std::int32_t code[gradient_lanes];  // 2 * bin + missing_left
+};
+
+// Derivatives of rows that are rounded to whole numbers and packed into words (see Packing). Any sum of many rows is
+// kept: what is cut off a row is added to the next but three. These chains of sums do not wait for each other.
+inline constexpr int rounding_chains = 4;
+struct DerivativeRows {
+  std::int64_t n_rows;
+  const double *gradients, *hessians;
+  double per_gradient, per_hessian;  // what they are multiplied by
+  int count_bits, hessian_bits;
+};
+
+// Moves rows of a leaf, on one side of a split, to another leaf. Arrays of rows have room for a multiple of 64.
+struct RowMove {
+  std::int64_t n_rows;
+  std::uint8_t *leaves, *high_leaves;  // the lower bytes of the numbers of leaves, and the higher; null: all are 0
+  std::int32_t from, to;
+  const std::uint8_t* bins;       // of the feature that splits; 255 is missing
+  std::uint8_t shift, last_left;  // bins + shift up to this go left: a shift of 1 turns missing into 0
+  const std::uint8_t* set;        // of a categorical feature: bit b of 256 tells whether bin b goes left; else null
+  bool left_moves;                // or the right
+  std::uint32_t* moved;           // the rows that were moved, ascending; with room for four more
 };
 
 // Rows to which a tree's values are added before the derivatives of the loss are computed. F is [row][output].
@@ -85,6 +128,7 @@ struct LossRows {
   float* raw;                   // F
   const std::uint16_t* leaves;  // of the rows; null where F stays as it is
   const float* values;          // what each leaf adds to F, [leaf][output]
+  std::int64_t n_leaves;
   const Label* labels;
   const float* weights;  // null: all 1
   float *gradients, *hessians;
@@ -126,15 +170,39 @@ struct LevelLimits {
   const std::uint32_t* limits;
 };
 
+inline constexpr int edge_block = 16;  // edges that are compared with one value at a time
+
+// The edges between the bins of a feature, ascending, as single or double precision has them: an edge is below a value
+// here if it is so as a double. Infinite from n_edges on.
+template <class V>
+struct EdgeTable {
+  alignas(64) V edges[256];
+  V last_of_block[256 / edge_block];
+  int n_edges;
+};
+
 struct Kernels {
   std::string_view name;
-  // Exact search of all thresholds. `search_pairs` compares all rows with all rows and needs at most
-  // max_pair_rows; `search_bins` counts rows per bin.
-  GroupSplit (*search_pairs)(const NodeRows&);
+  // Exact search of all thresholds. `search_pairs` compares all rows with all thresholds, at most max_pairs of each, or
+  // half as many thresholds with missing values; `search_bins` counts rows per bin.
+  GroupSplit (*search_pairs)(const NodeRows&, Histogram&);
   GroupSplit (*search_bins)(const NodeRows&, Histogram&);
   GroupSplit (*search_weighted_pairs)(const NodeRows&);
   GroupSplit (*search_weighted_bins)(const NodeRows&, Histogram&);
-  GradientLanes (*search_gradients)(const GradientSearch&);
+  // The range of the codes of some rows, in the first lanes of a group. And the codes on both sides of a threshold, of
+  // one lane: they follow each other, up to a multiple of group_lanes.
+  CodeRange (*find_code_range)(const std::uint8_t* codes, std::int32_t n_rows, int n_lanes);
+  Neighbours (*find_neighbours)(const std::uint8_t* codes, std::int32_t n, std::uint8_t bin);
+  void (*search_gradients)(const GradientSearch&, GradientLanes& rest, GradientLanes& part);
+  std::int64_t (*move_rows)(const RowMove&);  // returns how many
+  // Replace codes by bins, (code + offset) >> shift or `last` if that is less, with offset < 2^shift <= 128. Missing
+  // stays 255. Takes rows up to the next multiple of group_lanes.
+  void (*merge_bins)(std::uint8_t* codes, std::int64_t n_rows, int shift, int offset, int last);
+  // Write the bins of gradient_lanes columns row by row, [row][lane]. Missing values (255) get bin n_bins. Takes rows
+  // up to the next multiple of tile_rows.
+  void (*interleave_bins)(const std::uint8_t* columns, std::int64_t stride, std::int64_t n_rows, int n_bins,
+                          std::uint8_t* rows);
+  std::uint64_t (*pack_derivatives)(const DerivativeRows&, std::uint64_t* packed);  // returns the sum of all
   // Replace each of n numbers by the function of it that has this name in elementary.hpp; softplus is log(1 + exp(x)).
   void (*log_of)(double* values, std::int64_t n);
   void (*log1p_of)(double* values, std::int64_t n);
@@ -148,6 +216,9 @@ struct Kernels {
   // the leading bits that they draw.
   void (*find_limits)(const double* log_weights, std::int64_t n, const LevelLimits& levels, std::uint32_t* limits);
   std::uint64_t (*screen_items)(Lots::Keys keys, std::uint32_t first, const std::uint32_t* limits);
+  // Write the codes of up to block_rows values, reading up to the next multiple of 8; tell whether any is missing.
+  bool (*find_codes_of_floats)(const EdgeTable<float>&, const float* values, int n_values, std::uint8_t* codes);
+  bool (*find_codes_of_doubles)(const EdgeTable<double>&, const double* values, int n_values, std::uint8_t* codes);
   // Fill the slots of the splits, from the last to the first: a row gets what it has in the slot of the child that it
   // goes to. Takes up to block_rows rows from `row` on, and may look at what follows up to a multiple of group_lanes.
   void (*select_rows)(const Selection&, std::int64_t row, int n_rows, std::uint8_t* slots);
@@ -160,6 +231,9 @@ struct Kernels {
   // Add to each row's totals, [row][output], the values of its leaf, [leaf][output].
   void (*add_leaf_values)(const std::int32_t* leaves, std::int64_t n_rows, const double* values, std::int64_t n_outputs,
                           double* totals);
+  // Add the derivatives of rows, [row][output], to the sums of their leaves, [leaf][gradients, hessians][output].
+  void (*add_derivatives)(const std::uint16_t* leaves, std::int64_t n_rows, const float* gradients,
+                          const float* hessians, std::int64_t n_outputs, double* sums);
   // Add the leaves' values to F and compute the derivatives of the loss. The first two return the weight of the rows
   // that are right, the last the weighted sum of squared errors.
   double (*log_loss)(const LossRows<std::int8_t>&);
@@ -168,9 +242,13 @@ struct Kernels {
   void (*gradient_sizes)(const GradientRows&, float* sizes);
   // Add up numbers, summed_rows for each sum.
   void (*sum_blocks)(const float* numbers, std::int64_t n_blocks, double* sums);
+  // Find the first row that ends behind each of n places; those before its start do not. Ends ascend; eight numbers
+  // from any start on can be read, and the last ones are behind all places.
+  void (*find_rows)(const std::int64_t* ends, const std::int32_t* starts, const std::int64_t* places, std::int64_t n,
+                    std::int32_t* rows);
 };
 
-inline constexpr std::int32_t max_pair_rows = 127;  // counts are bytes
+inline constexpr std::int32_t max_pairs = 255;  // counts are bytes
 
 // The kernels in use: the best that this processor can run, unless use_kernels said otherwise.
 const Kernels& kernels();

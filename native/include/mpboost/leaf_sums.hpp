@@ -17,13 +17,23 @@ namespace mpboost {
 
 inline constexpr std::size_t max_numbered_leaves = 65'536;  // whose numbers fit into 16 bits
 
-// Write the leaf of each row, and add the sums of gradients and hessians, [leaf][output][2], to those of the rows
-// before. Return all sums.
-std::vector<double> sum_leaves(TreeView tree, const BinnedColumns& columns, const float* gradients,
-                               const float* hessians, std::int64_t n_outputs, std::uint16_t* leaves, RowSums& sums,
-                               Threads& threads);
+// A tree, the rows to apply it to, their derivatives, and memory for the leaf of each row.
+struct TreeRows {
+  TreeView tree;
+  const BinnedColumns* columns;
+  const float *gradients, *hessians;
+  std::int64_t n_outputs;
+  std::uint16_t* leaves;
+};
 
-// The sums of some rows, whose leaves are known, times weights; null means 1.
+// Write the leaves of rows, and add the sums of gradients and hessians, [leaf][output][2], to those of the rows before:
+// of several trees at once, so that all threads have work where there are few rows.
+void sum_leaves(std::span<const TreeRows> trees, std::span<RowSums* const> sums, Threads& threads);
+
+// Newton steps by such sums, times a factor: [leaf][output]; 0 where the hessian is.
+std::vector<double> fit_newton(std::span<const double> sums, double l2, double factor);
+
+// The sums of some rows, whose leaves are known, times weights; null means 1. Throws if a leaf is not below n_leaves.
 std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* weights, const std::uint16_t* leaves,
                              const float* gradients, const float* hessians, std::int64_t n_outputs,
                              std::int64_t n_leaves);

@@ -17,8 +17,14 @@ struct LogOdds {
 // Write exp(raw) as shares of its sum in each row.
 void compute_shares(const double* raw, std::int64_t n_rows, std::int64_t n_classes, double* shares);
 
-// The sum of the log losses of rows, times their weights: of two classes, -1 and +1, and of many.
-double sum_log_losses(const LogOdds<std::int8_t>& rows);
-double sum_log_losses(const LogOdds<std::uint16_t>& rows);
+// Sums over rows, times their weights: of losses, and of what scores are made of, 1 for rows that are right or, of
+// numbers, squared errors.
+struct LossSums {
+  double loss, quality;
+};
+
+// Log losses of two classes, -1 and +1, where log odds of 0 stand for +1; and of many, where the first wins at a tie.
+LossSums sum_log_losses(const LogOdds<std::int8_t>& rows);
+LossSums sum_log_losses(const LogOdds<std::uint16_t>& rows);
 
 }  // namespace mpboost

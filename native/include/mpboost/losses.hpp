@@ -12,7 +12,7 @@ namespace mpboost {
 
 // Add the values of their leaves to F of all rows, and compute the derivatives. Add the weight of rows that are
 // right to that of the rows before, and return all of it: labels are -1 and +1, where an F of 0 counts as +1, or they
-// are classes, of which the lowest wins at a tie.
+// are classes, of which the lowest wins at a tie. All three throw if there is a leaf without value.
 double step_log_loss(const LossRows<std::int8_t>& rows, RowSums& sums, Threads& threads);
 double step_softmax(LossRows<std::uint16_t> rows, RowSums& sums, Threads& threads);
 

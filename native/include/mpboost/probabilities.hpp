@@ -1,9 +1,11 @@
 // Step 4b of Algorithm 1: the distribution over features. Header-only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "mpboost/elementary.hpp"
 
@@ -23,6 +25,25 @@ inline void move_probabilities(std::span<double> probabilities, double* log_weig
     q = (1.0 - momentum) * q + momentum * mass * targets[k];
     log_weights[items[k]] = log_of((1.0 - exploration) * q + uniform_share);
   }
+}
+
+// Add the importances of some items to their sums; return the means so far as shares of their total. Negative means
+// count as 0. Importances that are all 0 are not added, and shares are all 0 if no mean is positive.
+inline std::vector<double> remember_importances(std::span<const std::int64_t> items, const double* importances,
+                                                double* sums, std::int64_t* counts) {
+  std::vector<double> shares(items.size());
+  if (std::ranges::all_of(importances, importances + items.size(), [](double one) { return one == 0.0; }))
+    return shares;
+  double total = 0.0;
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    const std::int64_t j = items[k];
+    sums[j] += importances[k];
+    const double mean = sums[j] / static_cast<double>(++counts[j]);
+    total += shares[k] = std::max(mean, 0.0);
+  }
+  if (total > 0)
+    for (double& share : shares) share /= total;
+  return shares;
 }
 
 }  // namespace mpboost

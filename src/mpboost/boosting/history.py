@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+#: The most rows of runs that look back at the best iteration, for which p has to be computed anew in much memory.
+MAX_LOOKED_BACK = 20_000_000
+
 #: Iterations that are recorded: eight per power of ten, so that recording takes little time and memory.
 MOMENTS = frozenset(round(10 ** (k / 8)) for k in range(73))
 #: With more features q is not recorded: it would be more than four million numbers.

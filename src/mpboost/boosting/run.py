@@ -11,7 +11,7 @@ import numpy as np
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
 from mpboost.boosting.ensembles import Ensemble
-from mpboost.boosting.history import MOMENTS, History, Moment, make_history, take_moment
+from mpboost.boosting.history import MAX_LOOKED_BACK, MOMENTS, History, Moment, make_history, take_moment
 from mpboost.boosting.stop_reasons import StopReason
 from mpboost.boosting.stopping import StoppingRule, Watched
 from mpboost.boosting.validation_score import ValidationScore
@@ -172,11 +172,11 @@ class BoostingRun:
         return Snapshot(parts.task.state, parts.feature_sampler.probabilities, self._importance_sums)
 
     def make_history(self) -> History:
-        """Make the history so far. It adds the best and the last iteration, which a running run does not record."""
+        """Make the history so far. It adds the last iteration and, unless there are very many rows, the best one."""
         moments = dict(self.moments)
         if self.iteration not in moments:
             moments[self.iteration] = self._take_moment()
-        if self.best_iteration not in moments:
+        if self.best_iteration not in moments and len(self.parts.task.labels) <= MAX_LOOKED_BACK:
             effective = self.parts.task.count_effective(self.best.task)
             moments[self.best_iteration] = take_moment(effective, self.best.feature_probabilities)
         return make_history(moments)

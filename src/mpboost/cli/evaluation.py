@@ -48,7 +48,7 @@ def evaluate(
             data, y, target = read_labelled_table(tables, fitted, reading, out, target)
             X, name = make_model_features(data, fitted), data.name
         evaluation = evaluate_model(fitted, X, y)
-        n_training = count(len(fitted.observation_probabilities_), "row")
+        n_training = count(fitted.n_samples_, "row")
         kind = "the training table" if evaluation.is_training else f"new data (the model was trained on {n_training})"
         out.title(Path(name).name, f"{count(evaluation.n_rows, 'row')}: {kind}")
         show_scores(evaluation, out)

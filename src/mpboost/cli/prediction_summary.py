@@ -40,7 +40,8 @@ class Tally:
         self.n_rows = 0
         self.counts: dict[Any, int] = {}
         self._values = np.empty(0 if hasattr(model, "classes_") else n_rows)
-        self._has_target = self._is_training = True  # so far
+        self._has_target = True  # so far
+        self._is_training = hasattr(model, "_targets")  # so far
         self._n_right = 0
         self._mean, self._spread, self._error = 0.0, 0.0, 0.0  # of targets that are numbers; squares of deviations
 
@@ -58,7 +59,8 @@ class Tally:
                 self._n_right += int(np.count_nonzero(y == values))
             else:
                 self._add_numbers(values, y.astype(np.float64))
-            self._is_training &= np.array_equal(decode_targets(self.model, self.model._targets[rows]), y)
+            if self._is_training:
+                self._is_training = np.array_equal(decode_targets(self.model, self.model._targets[rows]), y)
         self.n_rows += len(values)
 
     def _add_numbers(self, values: NDArray[Any], y: NDArray[np.float64]) -> None:

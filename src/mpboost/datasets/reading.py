@@ -70,7 +70,8 @@ class BatchReader:
         source = read_source(
             BaseEstimator(), X, reset=True, has_categories=chosen, dated_categories=dated, is_part=True
         )
-        n_columns = len(source.by_dtype)
+        has_type = source.by_dtype.tolist()  # it takes long
+        n_columns = len(has_type)
         is_first = not self.kinds
         if is_first:
             self.has_names = source.names is not None
@@ -79,10 +80,9 @@ class BatchReader:
         names = list(range(n_columns)) if source.names is None else list(source.names)
         columns: dict[Any, Column] = {}
         for feature, name in enumerate(names):
-            by_type = bool(source.by_dtype[feature])
             kind = self.kinds.get(name, Kind.MISSING)
             if self._by_type:
-                is_categorical = by_type
+                is_categorical = has_type[feature]
             elif name in self.kinds:
                 is_categorical = kind is Kind.CATEGORIES
             else:

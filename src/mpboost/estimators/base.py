@@ -4,7 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ from mpboost.estimators.continuing import check_continues
 from mpboost.estimators.estimates import warn_if_useless
 from mpboost.estimators.inputs import FileWatch, check_table, check_training_data, check_validation_data
 from mpboost.estimators.publishing import Attributes
+from mpboost.estimators.row_attributes import explain_absence, list_row_attributes
 from mpboost.estimators.settings import list_learning_params
 from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
@@ -49,6 +50,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     """Base class of all estimators of mpboost."""
 
     # What a fit publishes, as far as all estimators have it: see their docstrings, and ``estimators/publishing.py``.
+    n_samples_: int
     n_iter_: int
     best_iteration_: int
     stop_reason_: str
@@ -228,6 +230,13 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         if np.isnan(low):
             return repr(self)
         return f"{self!r}\nout-of-patch {self.score_name_}: {self.oop_score_:.4g} (95 %: {low:.4g} to {high:.4g})"
+
+    if not TYPE_CHECKING:  # type checkers would believe that every name exists
+
+        def __getattr__(self, name: str) -> Any:
+            if "n_samples_" in vars(self) and name in list_row_attributes(type(self)):
+                raise AttributeError(explain_absence(name, self.n_samples_))
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __getstate__(self) -> dict[str, Any]:
         # A run holds the binned data and native objects: a pickled model can predict, but not continue training.

@@ -136,6 +136,8 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
     ----------
     classes_ : array of shape (n_classes,)
         The class labels, sorted.
+    n_samples_ : int
+        Number of training rows. For more than 20 million, the model has no attributes with an entry for each row.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -1,22 +1,26 @@
 """The fitted attributes of estimators, from a finished run."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mpboost.boosting.run import BoostingRun
 from mpboost.data.problem import Problem
+from mpboost.estimators import row_attributes
 from mpboost.estimators.estimates import estimate_score
-from mpboost.outputs.calibration import VoteCalibration
+from mpboost.outputs.calibration import MAX_COUNTS, VoteCalibration
 from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
-from mpboost.outputs.metrics import name_score
+from mpboost.outputs.metrics import name_score, to_codes
+from mpboost.outputs.statistics import pick_rows
 from mpboost.sampling.draws import probabilities_from_logs
 from mpboost.sampling.features import to_shares
 from mpboost.tasks.gradients import GradientTask
 from mpboost.tasks.losses import predict_shares, predict_values
 from mpboost.tasks.many_classes import ColourTask
 from mpboost.tasks.numbers import ValueTask
-from mpboost.tasks.voting import VotingTask
+from mpboost.tasks.voting import VotingTask, take_rows
 
 #: Fitted attributes by name; None for those that a model does not have.
 Attributes = dict[str, Any]
@@ -44,8 +48,7 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
         **estimate_score(run, problem, float(oop_scores[n_learners - 1])),
         "validation_scores_": validation_scores,
         "validation_score_": None if validation_scores is None else float(validation_scores[n_learners - 1]),
-        "oop_counts_": problem.spread(task.count_oop_learners(best.task, n_learners), 0),
-        "observation_probabilities_": problem.spread(probabilities_from_logs(task.compute_log_weights(best.task)), 0.0),
+        "n_samples_": count_samples(problem),
         "feature_probabilities_": best.feature_probabilities.copy(),
         "feature_importances_": to_shares(best.importance_sums),
         "history_": run.make_history(),
@@ -54,44 +57,82 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
     }
 
 
+def count_samples(problem: Problem) -> int:
+    """Count the rows that the user passed."""
+    return problem.examples.table.n_rows if problem.is_present is None else len(problem.is_present)
+
+
+def describe_rows(
+    run: BoostingRun, problem: Problem, name: str, describe: Callable[[], tuple[NDArray[Any], ...]]
+) -> Attributes:
+    """List the attributes that are about single rows; None for all of them if there are too many rows.
+
+    ``describe`` returns the out-of-patch output, whose ``name`` is given, the difficulty and the targets of rows.
+    """
+    names = name, "observation_difficulty_", "_targets", "oop_counts_", "observation_probabilities_"
+    if count_samples(problem) > row_attributes.MAX_ROWS:
+        return dict.fromkeys(names)
+    task, best = run.parts.task, run.best.task
+    output, difficulty, targets = describe()
+    values = (
+        problem.spread(output, np.nan),
+        problem.spread(difficulty, np.nan),
+        problem.spread(targets, 0 if targets.dtype.kind == "u" else np.nan),
+        problem.spread(task.count_oop_learners(best, run.best_iteration), 0),
+        problem.spread(probabilities_from_logs(task.compute_log_weights(best)), 0.0),
+    )
+    return dict(zip(names, values, strict=True))
+
+
 def describe_classifier(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a classifier."""
     task: object = run.parts.task
     assert isinstance(task, VotingTask)
     learning_rate = float(run.best.task["learning_rate"][0])
-    counts = task.count_oop_votes(run.best.task, run.best_iteration)
-    calibration = VoteCalibration.fit(counts, task.classes, task.score_weights)  # first: needs the most memory
-    colours = np.array(task.colours[: run.best_iteration]) if isinstance(task, ColourTask) else None
-    fit, classes = describe_fit(run, problem, known), task.classes
-    difficulty = judge_votes(counts, classes)
-    # For two classes the decision function is one number. In place: many rows take much memory.
-    oop_decision = (counts if counts.shape[1] > 2 else counts[:, 1]).astype(np.float64)
-    if counts.shape[1] == 2:
-        oop_decision -= counts[:, 0]
-    oop_decision *= learning_rate
-    return fit | {
-        "classes_": problem.classes,
-        "oop_decision_function_": problem.spread(oop_decision, np.nan),
-        "observation_difficulty_": problem.spread(difficulty, np.nan),
-        "_calibration": calibration,
-        "_ranks": task.ranks,
-        "_colours": colours,
-        "_targets": problem.spread(classes, 0),
-        "learning_rate_": learning_rate,
-    }
+
+    def describe() -> tuple[NDArray[Any], ...]:
+        counts = task.count_oop_votes(run.best.task, run.best_iteration)
+        difficulty = judge_votes(counts, task.classes)
+        # For two classes the decision function is one number. In place: many rows take much memory.
+        oop_decision = (counts if counts.shape[1] > 2 else counts[:, 1]).astype(np.float64)
+        if counts.shape[1] == 2:
+            oop_decision -= counts[:, 0]
+        oop_decision *= learning_rate
+        return oop_decision, difficulty, task.classes
+
+    return (
+        describe_fit(run, problem, known)
+        | describe_rows(run, problem, "oop_decision_function_", describe)
+        | {
+            "classes_": problem.classes,
+            "_calibration": _calibrate(task, run),
+            "_ranks": task.ranks,
+            "_colours": np.array(task.colours[: run.best_iteration]) if isinstance(task, ColourTask) else None,
+            "learning_rate_": learning_rate,
+        }
+    )
+
+
+def _calibrate(task: VotingTask, run: BoostingRun) -> VoteCalibration:
+    """Fit the calibration of votes, on a sample of rows if there are many."""
+    n_rows = len(task.labels)
+    rows = pick_rows(n_rows, min(n_rows, max(1, MAX_COUNTS // len(task.ranks))))
+    counts = task.count_oop_votes(take_rows(run.best.task, rows), run.best_iteration)
+    weights = None if task.score_weights is None else task.score_weights[rows]
+    return VoteCalibration.fit(counts, to_codes(task.labels[rows]), weights)
 
 
 def describe_regressor(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a regressor."""
     task: object = run.parts.task
     assert isinstance(task, ValueTask)
-    oop_prediction = task.predict_oop(run.best.task)
-    difficulty = judge_residuals(task.labels - oop_prediction, task.sample_weights)
-    return describe_fit(run, problem, known) | {
-        "oop_prediction_": problem.spread(oop_prediction, np.nan),
-        "observation_difficulty_": problem.spread(difficulty, np.nan),
-        "_targets": problem.spread(task.labels.copy(), np.nan),
-    }
+
+    def describe() -> tuple[NDArray[Any], ...]:
+        oop_prediction = task.predict_oop(run.best.task)
+        difficulty = judge_residuals(task.labels - oop_prediction, task.sample_weights)
+        return oop_prediction, difficulty, task.labels.copy()
+
+    return describe_fit(run, problem, known) | describe_rows(run, problem, "oop_prediction_", describe)
 
 
 def describe_gradients(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
@@ -112,32 +153,32 @@ def describe_gradient_classifier(run: BoostingRun, problem: Problem, known: Attr
     """List the attributes of a gradient classifier."""
     task: object = run.parts.task
     assert isinstance(task, GradientTask)
-    raw, rows = task.spread_oop(run.best.task), task.out_of_patch.rows
-    codes = (task.labels > 0).astype(np.uint16) if raw.ndim == 1 else task.labels
-    difficulty = np.full(len(codes), np.nan)
-    difficulty[rows] = judge_shares(predict_shares(run.params["loss"], raw[rows]), codes[rows])
-    return describe_gradients(run, problem, known) | {
-        "classes_": problem.classes,
-        "oop_decision_function_": problem.spread(raw, np.nan),
-        "observation_difficulty_": problem.spread(difficulty, np.nan),
-        "_targets": problem.spread(codes, 0),
-    }
+
+    def describe() -> tuple[NDArray[Any], ...]:
+        raw, rows = task.spread_oop(run.best.task), task.out_of_patch.rows
+        codes = (task.labels > 0).astype(np.uint16) if raw.ndim == 1 else task.labels
+        difficulty = np.full(len(codes), np.nan)
+        difficulty[rows] = judge_shares(predict_shares(run.params["loss"], raw[rows]), codes[rows])
+        return raw, difficulty, codes
+
+    return (
+        describe_gradients(run, problem, known)
+        | describe_rows(run, problem, "oop_decision_function_", describe)
+        | {"classes_": problem.classes}
+    )
 
 
 def describe_gradient_regressor(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a gradient regressor."""
     task: object = run.parts.task
     assert isinstance(task, GradientTask)
-    rows, oop_prediction, difficulty = (
-        task.out_of_patch.rows,
-        np.full(len(task.labels), np.nan),
-        np.full(len(task.labels), np.nan),
-    )
-    oop_prediction[rows] = predict_values(run.params["loss"], task.spread_oop(run.best.task)[rows])
-    weights = None if task.sample_weights is None else task.sample_weights[rows]
-    difficulty[rows] = judge_residuals(task.labels[rows] - oop_prediction[rows], weights)
-    return describe_gradients(run, problem, known) | {
-        "oop_prediction_": problem.spread(oop_prediction, np.nan),
-        "observation_difficulty_": problem.spread(difficulty, np.nan),
-        "_targets": problem.spread(task.labels.copy(), np.nan),
-    }
+
+    def describe() -> tuple[NDArray[Any], ...]:
+        rows, n_rows = task.out_of_patch.rows, len(task.labels)
+        oop_prediction, difficulty = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
+        oop_prediction[rows] = predict_values(run.params["loss"], task.spread_oop(run.best.task)[rows])
+        weights = None if task.sample_weights is None else task.sample_weights[rows]
+        difficulty[rows] = judge_residuals(task.labels[rows] - oop_prediction[rows], weights)
+        return oop_prediction, difficulty, task.labels.copy()
+
+    return describe_gradients(run, problem, known) | describe_rows(run, problem, "oop_prediction_", describe)

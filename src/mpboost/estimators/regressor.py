@@ -111,6 +111,8 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
 
     Attributes
     ----------
+    n_samples_ : int
+        Number of training rows. For more than 20 million, the model has no attributes with an entry for each row.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : array of shape (n_features_in_,)

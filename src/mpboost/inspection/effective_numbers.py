@@ -90,7 +90,7 @@ class EffectiveNumbersDisplay:
             history.iterations,
             history.effective_observations,
             history.effective_features,
-            n_samples=len(model.observation_probabilities_),
+            n_samples=model.n_samples_,
             n_features=model.n_features_in_,
             best_iteration=model.best_iteration_,
         )

@@ -284,7 +284,9 @@ def _choose_targets(model: MinipatchBooster) -> list[_Target]:
         return [_Target(0, None, "prediction")]
     codes = np.array([1])
     if len(model.classes_) > 2:
-        counts = np.bincount(model._targets[model.observation_probabilities_ > 0], minlength=len(model.classes_))
+        counts = np.zeros(len(model.classes_), dtype=np.int64)
+        if hasattr(model, "_targets"):  # models of very many rows do not have them
+            counts = np.bincount(model._targets[model.observation_probabilities_ > 0], minlength=len(counts))
         codes = np.argsort(-counts, kind="stable")[:MAX_CLASSES]
     labels = model.classes_[codes].tolist()
     return [_Target(int(code), label, f"probability of {label}") for code, label in zip(codes, labels, strict=True)]

@@ -86,7 +86,7 @@ def judge(model: MinipatchBooster) -> Judgement | None:
 
     Ties between classes are broken as in ``predict``. Rows that no learner can judge are left out.
     """
-    rows = np.flatnonzero(model.oop_counts_)
+    rows = np.flatnonzero(getattr(model, "oop_counts_", ()))  # models of very many rows do not have them
     if not len(rows):
         return None
 
@@ -111,6 +111,7 @@ def require_judgement(model: MinipatchBooster) -> Judgement:
     """Return the out-of-patch predictions of a model; raise an error if it has none."""
     judgement = judge(model)
     if judgement is None:
+        model.oop_counts_  # noqa: B018 - raises an error that says why, if there are too many rows
         raise ValueError(f"This model has no out-of-patch predictions. {model._oop_advice}")
     return judgement
 
@@ -283,6 +284,8 @@ def _are_training_rows(model: MinipatchBooster, given: NDArray[Any], outputs: ND
     The targets tell it, in their order. Other rows may have the same targets: for models that vote, the votes must
     agree as well.
     """
+    if not hasattr(model, "_targets"):  # of very many rows they are not kept
+        return False
     counts = find_trained_rows(model)  # the targets of others are not known
     if len(given) != len(counts):
         return False

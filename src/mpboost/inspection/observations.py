@@ -146,7 +146,7 @@ class ObservationsDisplay:
         load_pyplot()
         check_model(model)
         table = open_table(X)
-        n_rows = len(model.observation_probabilities_)
+        n_rows = model.n_samples_
         if table.shape[0] != n_rows:
             raise ValueError(f"X has {table.shape[0]} rows, but the model was fitted on {n_rows}: pass its training X.")
         if image_shape is not None:

@@ -1,11 +1,12 @@
 """Trees of gradient boosting: splits are chosen on a minipatch, values of leaves are fitted on all rows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Mask, Positions
@@ -24,6 +25,9 @@ from mpboost.tasks.leaves import LeafFitter
 from mpboost.tasks.losses import Step
 
 GradientImportance = Literal["out_of_patch", "gain"]
+
+_GrownTree: TypeAlias = tuple[Minipatch[Slopes], _native.GradientTree]
+_FinishedTree: TypeAlias = TrainedLearner[_native.Tree, Step]
 
 #: Bins of a numeric feature in one tree: neighbours are merged, differently in each tree, so that every threshold is
 #: possible. A quarter of 255 is about twice as fast and, with some hundred trees, as good: docs/gradient.md.
@@ -72,7 +76,8 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         super().__init__(mapper, table, outputs, threads)
         self._leaf_fitter = leaf_fitter
         self._options = options
-        self._leaves = np.empty(table.n_rows, dtype=np.uint16)
+        n_together = 1 if self._data.copies else leaf_fitter.n_models  # trees that are finished together
+        self._leaves = [np.empty(table.n_rows, dtype=np.uint16) for _ in range(n_together)]
         limits = options.max_leaf_nodes, options.max_depth or 0, options.min_samples_leaf, options.l2_regularization
         self._growers = Pool(lambda: _native.GradientGrower(*limits, TREE_BINS))
 
@@ -80,17 +85,17 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         self, minipatches: Sequence[Minipatch[Slopes]], threads: _native.Threads
     ) -> list[Finish[_native.Tree, Step]]:
         """Grow a tree on each minipatch, by derivatives as they are now."""
-        return train_side_by_side(self._grow, self._data, minipatches, threads)
+        grown = train_side_by_side(self._grow, self._data, minipatches, threads)
+        turns = _Turns(self._finish, [*zip(minipatches, grown, strict=True)], len(self._leaves))
+        return [partial(turns.finish, place) for place in range(len(grown))]
 
-    def _grow(
-        self, minipatch: Minipatch[Slopes], fetched: Fetched, threads: _native.Threads
-    ) -> Finish[_native.Tree, Step]:
+    def _grow(self, minipatch: Minipatch[Slopes], fetched: Fetched, threads: _native.Threads) -> _native.GradientTree:
         options, rows, weights = self._options, minipatch.draw.rows, minipatch.draw.weights
         assert weights is not None
         columns, places = fetched
         gradients, hessians = minipatch.question.of(rows, weights)
         with self._growers.borrow() as grower:
-            grown = grower.grow(
+            return grower.grow(
                 columns,
                 rows,
                 places,
@@ -102,32 +107,70 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
                 *options.constraints.of(minipatch.features, places, columns.n_columns),
                 threads,
             )
-        return partial(self._finish, minipatch, grown)
 
-    def _finish(
-        self, minipatch: Minipatch[Slopes], grown: _native.GradientTree, threads: _native.Threads
-    ) -> TrainedLearner[_native.Tree, Step]:
-        """Fit the leaves of a tree by derivatives as they are now, after the trees before it; apply it to all rows."""
+    def _finish(self, trees: Sequence[_GrownTree], threads: _native.Threads) -> list[_FinishedTree]:
+        """Fit the leaves of trees of different models by derivatives as they are now; apply them to all rows."""
+        fetched = [self._data.fetch(minipatch.features, threads, place) for place, (minipatch, _) in enumerate(trees)]
+        applied = [
+            (grown.tree, columns, minipatch.question.gradients, minipatch.question.hessians, leaves)
+            for (minipatch, grown), (columns, _), leaves in zip(trees, fetched, self._leaves, strict=False)
+        ]
+        sums = _native.sum_leaves(applied, threads)
+        rest = zip(trees, fetched, self._leaves, sums, strict=False)
+        return [self._fit(*tree, places, leaves, sums, threads) for tree, (_, places), leaves, sums in rest]
+
+    def _fit(
+        self,
+        minipatch: Minipatch[Slopes],
+        grown: _native.GradientTree,
+        places: Positions,
+        leaves: NDArray[np.uint16],
+        sums: Floats,
+        threads: _native.Threads,
+    ) -> _FinishedTree:
+        """Compute the importances and the values of leaves of a tree, given the leaf of each row and their sums."""
         options, slopes, features = self._options, minipatch.question, minipatch.features
         rows, weights = minipatch.draw.rows, minipatch.draw.weights
-        columns, places = self._data.fetch(features, threads)
-        sums = _native.sum_leaves(grown.tree, columns, slopes.gradients, slopes.hessians, self._leaves, threads)
         if options.importance == "gain" or len(rows) == slopes.n_learned:  # no unseen rows to measure on
             credits = _add_gains(grown, places)
             importances = to_shares(credits)
         else:
             importances, credits = grown.credit_unseen(
-                sums, self._leaves, rows, slopes.gradients, slopes.hessians, slopes.direction, places
+                sums, leaves, rows, slopes.gradients, slopes.hessians, slopes.direction, places
             )
         if options.leaf_refit:
-            values = self._leaf_fitter.fit(slopes, self._leaves, sums, threads)
+            values = self._leaf_fitter.fit(slopes, leaves, sums, threads)
         else:
-            sums = slopes.sum_leaves(self._leaves, rows, weights, len(sums))
-            values = self._leaf_fitter.fit(slopes, self._leaves[rows], sums, threads, rows=rows, weights=weights)
+            sums = slopes.sum_leaves(leaves, rows, weights, len(sums))
+            values = self._leaf_fitter.fit(slopes, leaves[rows], sums, threads, rows=rows, weights=weights)
         values = options.constraints.bound(grown.tree, features, places, values, sums, options.l2_regularization)
-        step = self._leaf_fitter.make_step(self._leaves, options.learning_rate * values)
-        tree = grown.tree.with_values(self._leaf_fitter.to_tree_values(step))
+        step, tree = self._leaf_fitter.make_step(grown.tree, leaves, values, options.learning_rate)
         return TrainedLearner(self._data.rename(tree, features), step, importances, credits)
+
+
+class _Turns:
+    """The trees of a round: those of models that take turns are finished together, when the first of them is needed.
+
+    Each changes the derivatives of its own model alone.
+    """
+
+    def __init__(
+        self,
+        finish: Callable[[Sequence[_GrownTree], _native.Threads], list[_FinishedTree]],
+        trees: Sequence[_GrownTree],
+        n_models: int,
+    ):
+        self._finish = finish
+        self._trees = trees
+        self._n_models = n_models
+        self._finished: dict[int, _FinishedTree] = {}
+
+    def finish(self, place: int, threads: _native.Threads) -> _FinishedTree:
+        """Return a tree with fitted leaves; an interrupt leaves what was finished before."""
+        if place not in self._finished:
+            trees = self._trees[place : place + self._n_models]
+            self._finished = dict(enumerate(self._finish(trees, threads), start=place))
+        return self._finished[place]
 
 
 def _add_gains(grown: _native.GradientTree, places: Positions) -> Floats:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mpboost._arrays import Floats
 from mpboost.containers.attribute_kinds import Parts, refuse
 from mpboost.containers.container import Arrays, ContainerError
+from mpboost.estimators.row_attributes import OF_ALL
 from mpboost.model_files.container import ModelFileError, read_container
 from mpboost.model_files.fields import (
     CLASS_TARGETS,
@@ -21,6 +22,7 @@ from mpboost.model_files.fields import (
     FEATURES,
     RUN,
     check_classes,
+    complete_rows,
     complete_scores,
     read_header,
 )
@@ -47,7 +49,7 @@ class ModelFacts:
     target_name : str or None
         Name of the target column, if the command line trained the model.
     classes, class_counts : arrays of shape (n_classes,), or None
-        The classes, and how many rows each has; None for regression.
+        The classes, and how many rows each has; None for regression, and the counts of very many rows.
     feature_names : list of str
         Names of the features; x0, x1, ... if they have none.
     feature_probabilities : array of shape (n_features,)
@@ -115,6 +117,7 @@ def _read(header: dict[str, Any], arrays: Arrays) -> ModelFacts:
     for field in fields:
         if parts.has(field.name) or not field.optional:
             setattr(fitted, field.attribute, field.kind.read(parts, field.name))
+    complete_rows(fitted, [name for name in OF_ALL if any(field.attribute == name for field in fields)])
     complete_scores(fitted)
     if hasattr(fitted, "classes_"):
         check_classes(fitted)
@@ -152,16 +155,17 @@ def read_defaults(estimator: str) -> dict[str, Any]:
 
 def _collect(estimator: str, parameters: dict[str, Any], defaults: dict[str, Any], fitted: Any) -> ModelFacts:
     classes, q = getattr(fitted, "classes_", None), fitted.feature_probabilities_
+    targets = getattr(fitted, "_targets", None)  # of very many rows there are none
     return ModelFacts(
         estimator=estimator,
         parameters=parameters,
         defaults=defaults,
         target_name=getattr(fitted, "target_name_", None),
         classes=classes,
-        class_counts=None if classes is None else np.bincount(fitted._targets, minlength=len(classes)),
+        class_counts=None if targets is None or classes is None else np.bincount(targets, minlength=len(classes)),
         feature_names=list(map(str, getattr(fitted, "feature_names_in_", [f"x{j}" for j in range(len(q))]))),
         feature_probabilities=q,
-        n_rows=len(fitted.observation_probabilities_),
+        n_rows=fitted.n_samples_,
         score_name=fitted.score_name_,
         oop_score=fitted.oop_score_,
         oop_interval=fitted.oop_interval_,

@@ -1,6 +1,6 @@
 """Fields of model files that all estimators have; reading them needs no scikit-learn, which takes long to import."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,9 +69,11 @@ RUN = (
     Field("constant_score_", Scalar(float, rule=BELOW_INFINITY), optional=True),
     Field("validation_scores_", Array("float64", "n_iterations", rule=BELOW_INFINITY), optional=True),
     Field("validation_score_", Scalar(float, rule=BELOW_INFINITY), optional=True),
-    Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE)),
-    Field("observation_difficulty_", Array("float64", "n_samples", rule=SCORE)),
-    Field("oop_counts_", Array("int32", "n_samples"), optional=True),  # files before format 3 have none
+    Field("n_samples_", Scalar(int, size="n_samples"), optional=True),  # files before format 5 have none
+    # Models of very many rows have nothing that is about single rows.
+    Field("observation_probabilities_", Array("float64", "n_samples", rule=SHARE), optional=True),
+    Field("observation_difficulty_", Array("float64", "n_samples", rule=SCORE), optional=True),
+    Field("oop_counts_", Array("int32", "n_samples"), optional=True),  # files before format 3 have none, either
     Field("max_samples_", Scalar(int, size="n_patch_rows", at_most="n_samples")),
     Field("max_features_", Scalar(int, size="n_patch_features", at_most="n_features")),
     Field("feature_probabilities_", Array("float64", "n_features", rule=SHARE)),
@@ -80,7 +82,7 @@ RUN = (
 )
 
 CLASSES = Field("classes_", Labels("n_classes"))
-CLASS_TARGETS = Field("_targets", Array("uint16", "n_samples"))
+CLASS_TARGETS = Field("_targets", Array("uint16", "n_samples"), optional=True)
 
 
 def read_header(header: dict[str, Any], known: Container[str]) -> tuple[str, dict[str, Any]]:
@@ -110,9 +112,21 @@ def complete_scores(model: Any) -> None:
             refuse(name, AT_MOST_ONE_OR_NAN.wording)
 
 
+def complete_rows(model: Any, attributes: Sequence[str]) -> bool:
+    """Tell whether a file has what is about single rows, all of it or nothing; set the number of rows of old files."""
+    present = {name for name in attributes if name in vars(model)}
+    if present and present | {"oop_counts_"} != {*attributes}:
+        refuse(min({*attributes} - present).strip("_"), "is missing")
+    if not hasattr(model, "n_samples_"):
+        if not present:
+            refuse("n_samples", "is missing")
+        model.n_samples_ = len(model.observation_probabilities_)
+    return bool(present)
+
+
 def check_classes(model: Any) -> None:
     """Check that there are at least two classes, and that the targets refer to them."""
     if len(model.classes_) < 2:
         refuse("classes", "must be at least two")
-    if np.any(model._targets >= len(model.classes_)):
+    if np.any(vars(model).get("_targets", 0) >= len(model.classes_)):
         refuse("targets", "contains classes that do not exist")

@@ -38,6 +38,7 @@ from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
 from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
 from mpboost.estimators.parameters import MAX_LEARNING_RATE
 from mpboost.estimators.regressor import MPBoostRegressor
+from mpboost.estimators.row_attributes import list_row_attributes
 from mpboost.model_files.container import ModelFileError, read_container, write_container
 from mpboost.model_files.fields import (
     CLASS_TARGETS,
@@ -45,6 +46,7 @@ from mpboost.model_files.fields import (
     FEATURES,
     RUN,
     check_classes,
+    complete_rows,
     complete_scores,
     read_header,
 )
@@ -61,6 +63,16 @@ PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"m
 
 #: Numbers whose sum over any number of trees is finite.
 SUMMABLE = Rule(lambda values: np.all(np.abs(values) <= 1e200), "must be at most 1e+200 in size")
+
+
+#: Out-of-patch outputs of classifiers; those of regressors, and their targets.
+OOP_DECISIONS = Field(
+    "oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN), optional=True
+)
+OOP_NUMBERS = tuple(
+    Field(name, Array("float64", "n_samples", rule=FINITE_OR_NAN), optional=True)
+    for name in ("oop_prediction_", "_targets")
+)
 
 
 def describe_trees(leaf_values: AttributeKind) -> ObjectState:
@@ -96,7 +108,9 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
         *FEATURES,
         CLASSES,
         *_list_run_fields(Array("float64", "n_leaves", rule=FINITE)),
-        Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
+        Field(
+            "oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN), optional=True
+        ),
         Field("_calibration", ObjectState(VoteCalibration, Field("slopes", Array("float64", "n_classes")))),
         Field("_ranks", Array("uint16", "n_classes", rule=PERMUTATION)),
         Field("_colours", Array("int8", "n_trees", "n_classes", rule=SIGNS), optional=True),
@@ -106,23 +120,23 @@ FIELDS: dict[type[BaseEstimator], tuple[Field, ...]] = {
     MPBoostRegressor: (
         *FEATURES,
         *_list_run_fields(Array("float64", "n_leaves", rule=PREDICTABLE)),
-        Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
-        Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        *OOP_NUMBERS,
     ),
     MPGradientBoostingClassifier: (
         *FEATURES,
         CLASSES,
         *_list_run_fields(Decisions("float64", "n_leaves", "n_classes", rule=SUMMABLE)),
         *_list_gradient_fields(Decisions("float64", "n_classes", rule=SUMMABLE), ["log_loss"]),
-        Field("oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN)),
+        Field(
+            "oop_decision_function_", Decisions("float64", "n_samples", "n_classes", rule=FINITE_OR_NAN), optional=True
+        ),
         CLASS_TARGETS,
     ),
     MPGradientBoostingRegressor: (
         *FEATURES,
         *_list_run_fields(Array("float64", "n_leaves", rule=SUMMABLE)),
         *_list_gradient_fields(Array("float64", 1, rule=SUMMABLE), VALUE_LOSSES),
-        Field("oop_prediction_", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
-        Field("_targets", Array("float64", "n_samples", rule=FINITE_OR_NAN)),
+        *OOP_NUMBERS,
     ),
 }
 
@@ -240,9 +254,10 @@ def _unpack(header: dict[str, Any], arrays: Arrays) -> Any:
     complete_scores(model)
     if hasattr(model, "classes_"):
         _check_votes(model)
-    if not hasattr(model, "oop_counts_"):
-        model.oop_counts_ = estimate_oop_counts(model)
-    _check_oop_counts(model)
+    if complete_rows(model, list_row_attributes(cls)):
+        if not hasattr(model, "oop_counts_"):
+            model.oop_counts_ = estimate_oop_counts(model)
+        _check_oop_counts(model)
     return model
 
 

@@ -1,5 +1,6 @@
 """Sums, means, medians, quantiles and R^2, with or without weights; samples of rows."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,29 @@ def compute_r2(
     >>> compute_r2(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0]))
     0.5
     """
-    if labels.min() == labels.max():  # rounding may make the mean of equal numbers differ from them
-        return float(np.allclose(predictions, labels, rtol=1e-9, atol=0.0))
-    missed = compute_mean((labels - predictions) ** 2, weights)
-    spread = compute_mean((labels - compute_mean(labels, weights)) ** 2, weights)
-    if spread == 0:
-        return float(missed == 0)
-    return 1.0 - missed / spread
+    misses = (labels - predictions) ** 2
+    return make_r2(labels, weights)(add_up(misses if weights is None else misses * weights))
+
+
+def make_r2(labels: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> Callable[[float], float]:
+    """Make a function that computes R^2 from the sum of squared errors, times weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> make_r2(np.array([1.0, 2.0, 3.0]))(1.0)
+    0.5
+    """
+
+    def add_squares(distances: NDArray[np.float64]) -> float:
+        return add_up(distances**2 if weights is None else distances**2 * weights)
+
+    with np.errstate(over="ignore"):
+        if labels.min() == labels.max():  # rounding may make the mean of equal numbers differ from them
+            least = 1e-18 * add_squares(labels)
+            return lambda squares: float(squares <= least)
+        spread = add_squares(labels - compute_mean(labels, weights))
+    return lambda squares: 1.0 - squares / spread if spread > 0 else float(squares == 0)
 
 
 def compute_median(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> float:

@@ -57,7 +57,7 @@ def summarise(
         "about": {
             "is_training": given.is_training,
             "n_rows": table.n_rows,
-            "n_training_rows": len(model.observation_probabilities_),
+            "n_training_rows": model.n_samples_,
         },
         "model": _describe_model(model),
         "data": _describe_data(model, facts, given, table.n_rows),

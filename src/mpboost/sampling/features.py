@@ -58,14 +58,12 @@ class FeatureSampler:
 
         Importances that are all zero do not change q.
         """
-        if not self._adaptive or not importances.any():
+        if not self._adaptive:
             return
         if self._remembers:
-            self._importance_sums[features] += importances
-            self._counts[features] += 1
-            importances = to_shares(self._importance_sums[features] / self._counts[features])
-            if not importances.any():
-                return
+            importances = _native.remember_importances(features, importances, self._importance_sums, self._counts)
+        if not importances.any():
+            return
         _native.move_probabilities(
             self.probabilities, self._log_weights, features, importances, self._momentum, self._exploration
         )

@@ -6,12 +6,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
 from mpboost.sampling.draws import Draw, sample_together
 from mpboost.sampling.questions import Labels
 
+#: Rows of a minipatch that are looked at first for two classes: almost always they have them.
+N_FIRST = 16
 #: The least weight in training, relative to the largest: adding it to the largest still changes that one.
 MIN_RATIO = 1e-9
 
@@ -112,21 +115,24 @@ def weigh_rows(question: Labels[np.generic], rows: Positions, log_deadline: floa
 def complete_classes(rows: Positions, question: Labels[np.generic], seed: int, iteration: int) -> Positions:
     """If all rows are of one class, replace the least likely one by the likeliest row of another class."""
     labels = question.values
-    patch = labels[rows]
-    if len(rows) == 1 or patch.min() != patch.max():
+    if len(rows) == 1 or not _are_of_one_class(rows[:N_FIRST], labels) or not _are_of_one_class(rows, labels):
         return rows
 
     def pick(equals: Positions) -> np.int64:  # random tie-break: otherwise the same row would always be picked
         draw = seed, iteration, _native.Purpose.COMPLETION
         return equals[_native.log_arrivals(np.zeros(len(equals)), equals, *draw).argmin()]
 
-    others = np.flatnonzero(labels != patch[0])
+    others = np.flatnonzero(labels != labels[rows[0]])
     if not len(others):
         return rows
     others_weights, rows_weights = question.weights.take(others), question.weights.take(rows)
     swapped_in = pick(others[others_weights == others_weights.max()])
     swapped_out = pick(rows[rows_weights == rows_weights.min()])
     return np.sort(np.append(rows[rows != swapped_out], swapped_in))
+
+
+def _are_of_one_class(rows: Positions, labels: NDArray[np.generic]) -> bool:
+    return bool((labels[rows] == labels[rows[0]]).all())
 
 
 def _count_copies(question: Labels[np.generic], rows: Positions, log_deadline: float) -> Floats:

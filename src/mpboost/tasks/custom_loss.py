@@ -1,5 +1,6 @@
 """Losses that users write themselves."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from mpboost import _native
 from mpboost._arrays import Floats, Singles
 from mpboost.outputs.metrics import to_codes
 from mpboost.outputs.predictions import NumberPredictions, Predictions
-from mpboost.outputs.statistics import compute_mean, compute_r2
-from mpboost.tasks.losses import Loss, Position, RawPredictions, Step, ValueLoss, as_real, predict_values
+from mpboost.outputs.statistics import add_up
+from mpboost.tasks.losses import Loss, LossSums, Position, RawPredictions, Step, ValueLoss, as_real, predict_values
 
 
 class CustomLoss(Loss):
@@ -71,25 +72,27 @@ class CustomLoss(Loss):
         """Return the score that ``move`` computed."""
         return quality
 
-    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the accuracy or R^2, as built-in losses do."""
+    def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
+        """Sum the user's losses or, if there are none, the default ones, and what the score is made of."""
         if isinstance(self._like, ValueLoss):
             with np.errstate(over="ignore", invalid="ignore"):
-                return compute_r2(predict_values(self._custom, raw), labels, weights)
-        return self._like.compute_score(raw, labels, weights)
+                raw_of_like = predict_values(self._custom, raw)
+        else:
+            raw_of_like = raw
+        sums = self._like.measure(raw_of_like, labels, weights)
+        if not hasattr(self._custom, "loss"):
+            return sums
+        losses = as_real(self._custom.loss(to_codes(labels), raw), f"The loss of {self._custom!r}")
+        if losses.shape != (len(raw),) or not np.isfinite(losses).all():
+            raise ValueError(f"The loss of {self._custom!r} must return one finite number for each of {len(raw)} rows.")
+        return LossSums(add_up(losses if weights is None else losses * weights), sums.quality)
+
+    def make_score(self, labels: NDArray[Any], weights: Floats | None) -> Callable[[float], float]:
+        """Make a function that computes the accuracy or R^2, as built-in losses do."""
+        return self._like.make_score(labels, weights)
 
     def present(self, raw: Floats) -> Predictions:
         """Return predictions: converted by the user's ``inverse_link``, if there is one."""
         if isinstance(self._like, ValueLoss):
             return NumberPredictions(predict_values(self._custom, raw))
         return RawPredictions(self._custom, raw)
-
-    def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the mean of the user's loss or, if there is none, of the default loss."""
-        if not hasattr(self._custom, "loss"):
-            is_value = isinstance(self._like, ValueLoss)
-            return self._like.compute_loss(predict_values(self._custom, raw) if is_value else raw, labels, weights)
-        losses = as_real(self._custom.loss(to_codes(labels), raw), f"The loss of {self._custom!r}")
-        if losses.shape != (len(raw),) or not np.isfinite(losses).all():
-            raise ValueError(f"The loss of {self._custom!r} must return one finite number for each of {len(raw)} rows.")
-        return compute_mean(losses, weights)

@@ -12,6 +12,7 @@ from mpboost._arrays import Floats, Positions, Singles
 from mpboost.outputs.kinds import Steps
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import Predictions
+from mpboost.outputs.statistics import add_up
 from mpboost.sampling.questions import Slopes
 from mpboost.sampling.weights import LogWeights, count_effective
 from mpboost.tasks.contract import TaskState
@@ -37,6 +38,10 @@ class Predictor(Position):
     n_learned: int
     total: float
     train_score: float = np.nan
+
+
+#: Rows whose gradients are looked at together, and the least size of a gradient there.
+ROWS_AT_ONCE, MIN_SIZE = 1 << 20, 1e-150
 
 
 class GradientTask:
@@ -192,7 +197,16 @@ class GradientTask:
 
     def count_effective(self, state: TaskState | None = None) -> float:
         """Compute the effective number of rows, 1 / sum(p²), in a given state, or now."""
-        return count_effective(LogWeights(self.log_weights if state is None else self.compute_log_weights(state)))
+        if state is not None:
+            return count_effective(LogWeights(self.compute_log_weights(state)))
+        total = squares = 0.0
+        for start in range(0, len(self.labels), ROWS_AT_ONCE):  # in little memory
+            rows = slice(start, start + ROWS_AT_ONCE)
+            sizes = sum(compute_sizes(predictor.gradients[rows]) for predictor in self.predictors)
+            sizes = np.maximum(sizes, MIN_SIZE)
+            total += add_up(sizes)
+            squares += add_up(sizes * sizes)
+        return total * total / squares
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the sizes of gradients in a given state."""

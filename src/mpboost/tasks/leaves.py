@@ -25,11 +25,16 @@ class LeafFitter:
         Number of models that take turns: a tree stores the step divided by this number, for the average.
     l2 : float
         L2 regularization of the values.
+
+    Attributes
+    ----------
+    n_models : int
+        As the parameter.
     """
 
     def __init__(self, loss: Loss, n_models: int, l2: float):
         self._loss = loss
-        self._n_models = n_models
+        self.n_models = n_models
         self._l2 = l2
 
     def fit(
@@ -54,13 +59,14 @@ class LeafFitter:
         hessians = sums[..., 1]  # the weights of rows
         return np.asarray(quantiles[:, None] * hessians / np.maximum(hessians + l2, np.finfo(np.float64).tiny))
 
-    def make_step(self, leaves: NDArray[np.uint16], values: Floats) -> Step:
-        """Make a step from the values of leaves, (n_leaves, n_outputs)."""
-        if not (np.abs(values) <= MAX_STEP).all():
-            raise ValueError("Predictions grow without limit: choose a smaller learning_rate.")
-        singles = np.ascontiguousarray(values, dtype=np.float32)
-        return Step(leaves, singles[:, 0].copy() if self._loss.n_outputs == 1 else singles)
+    def make_step(
+        self, tree: _native.Tree, leaves: NDArray[np.uint16], values: Floats, learning_rate: float
+    ) -> tuple[Step, _native.Tree]:
+        """Make a step from the leaf of each row and the values of leaves, (n_leaves, n_outputs).
 
-    def to_tree_values(self, step: Step) -> Floats:
-        """Convert a step to the values of a tree: in the users' units, divided by the number of models."""
-        return step.values.astype(np.float64) * (self._loss.scale / self._n_models)
+        Returns the tree with its values, too: they are in the users' units, divided by the number of models.
+        """
+        made = _native.make_step(tree, values, learning_rate, MAX_STEP, self._loss.scale / self.n_models)
+        if made is None:
+            raise ValueError("Predictions grow without limit: choose a smaller learning_rate.")
+        return Step(leaves, made[0]), made[1]

@@ -6,6 +6,7 @@ The engine computes in its own units, in single precision. Raw predictions in th
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +21,7 @@ from mpboost.outputs.statistics import (
     compute_mean,
     compute_median,
     compute_quantile,
-    compute_r2,
+    make_r2,
     sum_by_class,
 )
 
@@ -36,15 +37,27 @@ VALUE_LOSSES: dict[ValueLossName, str] = {
     "gamma": "gamma",
 }
 
-#: The largest loss of a row: larger ones are cut, so that no mean overflows.
-MAX_LOSS = 1e300
-
 
 class Step(NamedTuple):
     """What a tree adds to raw predictions: the leaf of each row, and the values of leaves in the engine's units."""
 
     leaves: NDArray[np.uint16]
     values: Singles
+
+
+class LossSums(NamedTuple):
+    """Sums over rows, times their weights.
+
+    Attributes
+    ----------
+    loss : float
+        Of losses, in the engine's units.
+    quality : float
+        Of what the score is made of: 1 for rows that are right or, of numbers, squared errors.
+    """
+
+    loss: float
+    quality: float
 
 
 @dataclass(eq=False)
@@ -85,6 +98,8 @@ class Loss(ABC):
         Factor that converts losses to the users' units.
     leaf_quantile : float or None
         The quantile of the residuals in a leaf that is its value; None if ``fit_leaves`` computes the value.
+    newton_factor : float
+        Factor of Newton steps.
     """
 
     offset: float | Floats = 0.0
@@ -92,6 +107,7 @@ class Loss(ABC):
     unit = 1.0
     start: Singles
     leaf_quantile: float | None = None
+    newton_factor = 1.0
 
     def __init__(self, labels: NDArray[Any]):
         self.labels = labels
@@ -112,7 +128,7 @@ class Loss(ABC):
 
     def compute_total(self, weights: Singles | None) -> float:
         """Compute the total that ``score_training`` divides the quality by; it is the same for all iterations."""
-        return _total(weights, self.labels)
+        return sum_weights(weights, self.labels)
 
     def score_training(self, quality: float, total: float) -> float:
         """Convert the quality that ``move`` returns to a score: the share of right rows."""
@@ -120,20 +136,27 @@ class Loss(ABC):
 
     def fit_leaves(self, sums: Floats, l2: float) -> Floats:
         """Compute the values of leaves by Newton steps, from sums of derivatives, (n_leaves, n_outputs, 2)."""
-        hessians = sums[..., 1] + l2
-        return np.asarray(np.divide(-sums[..., 0], hessians, out=np.zeros(hessians.shape), where=hessians > 0))
+        return _native.fit_newton(sums, l2, self.newton_factor)
 
     @abstractmethod
-    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the accuracy or R^2 of raw predictions in the users' units."""
+    def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
+        """Sum the losses of rows at raw predictions in the users' units, and what the score is made of."""
+
+    @abstractmethod
+    def make_score(self, labels: NDArray[Any], weights: Floats | None) -> Callable[[float], float]:
+        """Make a function that converts the quality that ``measure`` returns to a score: accuracy or R^2."""
 
     @abstractmethod
     def present(self, raw: Floats) -> Predictions:
         """Return predictions, given raw predictions in the users' units."""
 
-    @abstractmethod
+    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
+        """Compute the accuracy or R^2 of raw predictions in the users' units."""
+        return self.make_score(labels, weights)(self.measure(raw, labels, weights).quality)
+
     def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Compute the mean loss of rows at raw predictions in the users' units."""
+        return self.measure(raw, labels, weights).loss / sum_weights(weights, labels)
 
 
 class RawPredictions:
@@ -174,9 +197,14 @@ class ClassLoss(Loss):
         """Return predictions by log odds."""
         return RawPredictions("log_loss", raw)
 
-    def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the mean log loss."""
-        return _native.sum_log_losses(raw, labels, weights) / _total(weights, labels)
+    def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
+        """Sum log losses, and the weights of right rows."""
+        return LossSums(*_native.sum_log_losses(raw, labels, weights))
+
+    def make_score(self, labels: NDArray[Any], weights: Floats | None) -> Callable[[float], float]:
+        """Make a function that computes the accuracy."""
+        total = sum_weights(weights, labels)
+        return lambda n_right: n_right / total
 
 
 class BinaryLogLoss(ClassLoss):
@@ -191,31 +219,20 @@ class BinaryLogLoss(ClassLoss):
         """Take a step; return the sum of the weights of right rows."""
         return _native.step_log_loss(*_list_arguments(now, step, self.labels, threads))
 
-    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the accuracy."""
-        return compute_mean((raw >= 0) == (labels > 0), weights)
-
 
 class SoftmaxLoss(ClassLoss):
-    """Log loss of many classes, coded 0, 1, 2, ..."""
+    """Log loss of many classes, coded 0, 1, 2, ...; Newton steps are shortened, since all classes move at once."""
 
     def __init__(self, labels: NDArray[np.uint16], weights: Floats | None, n_classes: int):
         super().__init__(labels)
-        shares = sum_by_class(labels, weights, n_classes) / _total(weights, labels)
+        shares = sum_by_class(labels, weights, n_classes) / sum_weights(weights, labels)
         logs = _native.log_of(shares)
         self.start = (logs - logs.mean()).astype(np.float32)
+        self.newton_factor = 1.0 - 1.0 / n_classes
 
     def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
         """Take a step; return the sum of the weights of right rows."""
         return _native.step_softmax(*_list_arguments(now, step, self.labels, threads))
-
-    def fit_leaves(self, sums: Floats, l2: float) -> Floats:
-        """Compute a Newton step for each class; the steps are shortened, since all classes move at once."""
-        return super().fit_leaves(sums, l2) * (1.0 - 1.0 / self.n_outputs)
-
-    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the accuracy."""
-        return compute_mean(raw.argmax(axis=1) == labels, weights)
 
 
 class ValueLoss(Loss):
@@ -279,7 +296,7 @@ class ValueLoss(Loss):
         """Compute the sum of squared distances from the mean."""
         values = self.labels.astype(np.float64)
         squares = (values - compute_mean(values, weights)) ** 2
-        return compute_mean(squares, weights) * _total(weights, values)
+        return compute_mean(squares, weights) * sum_weights(weights, values)
 
     def score_training(self, quality: float, total: float) -> float:
         """Compute R^2."""
@@ -297,10 +314,15 @@ class ValueLoss(Loss):
                 return super().fit_leaves(sums, l2)
         return np.clip(np.nan_to_num(values), -10.0, 10.0)
 
-    def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute R^2."""
-        with np.errstate(over="ignore"):  # infinity is right: steps may have been far too large
-            return compute_r2(self.predict(raw), labels, weights)
+    def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
+        """Sum losses, up to a constant per row, and squared errors."""
+        unit = self.unit if self.is_log else self.scale
+        arguments = VALUE_LOSSES[self.name], self._parameter, unit, raw, labels, weights
+        return LossSums(*_native.sum_value_losses(*arguments))
+
+    def make_score(self, labels: NDArray[Any], weights: Floats | None) -> Callable[[float], float]:
+        """Make a function that computes R^2."""
+        return make_r2(labels, weights)
 
     def present(self, raw: Floats) -> NumberPredictions:
         """Return predictions of numbers."""
@@ -309,28 +331,6 @@ class ValueLoss(Loss):
     def predict(self, raw: Floats) -> Floats:
         """Convert raw predictions to predictions."""
         return predict_values(self.name, raw)
-
-    def compute_loss(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
-        """Compute the mean loss, up to a constant per row, in the engine's units."""
-        with np.errstate(over="ignore"):
-            return compute_mean(np.clip(self._compute_losses(raw, labels), -MAX_LOSS, MAX_LOSS), weights)
-
-    def _compute_losses(self, raw: Floats, labels: NDArray[Any]) -> Floats:
-        if self.is_log:
-            predictions = self.predict(raw)
-            if self.name == "poisson":
-                return (predictions - labels * _native.log_of(predictions)) / self.unit
-            return _native.log_of(predictions) + labels / predictions
-        residuals = (raw - labels) / self.scale
-        if self.name == "squared_error":
-            return 0.5 * residuals**2
-        sizes = np.abs(residuals)
-        if self.name == "absolute_error":
-            return sizes
-        if self.name == "huber":
-            delta = self._parameter
-            return np.where(sizes <= delta, 0.5 * sizes**2, delta * (sizes - 0.5 * delta))
-        return np.where(residuals < 0, self._parameter, 1.0 - self._parameter) * sizes
 
 
 def check_values(name: ValueLossName, values: Floats, parameter: str) -> None:
@@ -439,5 +439,6 @@ def _round(value: Any) -> Any:
     return np.rint(value * 2.0**30) / 2.0**30
 
 
-def _total(weights: NDArray[Any] | None, labels: NDArray[Any]) -> float:
+def sum_weights(weights: NDArray[Any] | None, labels: NDArray[Any]) -> float:
+    """Sum the weights of rows; without weights, count the rows."""
     return float(len(labels)) if weights is None else add_up(weights)

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mpboost import _native
 from mpboost._arrays import Floats, Positions, Singles
 from mpboost.outputs.calibration import compute_calibrated_loss
 from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.tasks.contract import TaskState
-from mpboost.tasks.losses import Loss, Step
+from mpboost.tasks.losses import Loss, LossSums, Step, sum_weights
 from mpboost.tasks.running_score import is_due
 
 
@@ -75,7 +76,7 @@ class ReservedRows:
         self._n_updates = 0
         self.reserved = reserved
         ends = np.cumsum([0, *map(len, reserved)]).tolist()
-        self._places = [*map(slice, ends[:-1], ends[1:])]
+        self._places = [slice(None)] if keeps_patches else [*map(slice, ends[:-1], ends[1:])]
         self.rows = np.arange(len(labels)) if keeps_patches else np.concatenate(reserved)
         self.raw = np.tile(loss.baseline, (len(self.rows), 1))
         shape: tuple[int, ...] = (len(labels), loss.n_outputs)
@@ -85,6 +86,12 @@ class ReservedRows:
         self._in_patch_counts = np.zeros(len(labels) if keeps_patches else 0, dtype=np.int32)
         self._labels = labels[self.rows]
         self._weights = None if score_weights is None else score_weights[self.rows]
+        self._total = sum_weights(self._weights, self._labels)
+        self._offset = np.broadcast_to(np.asarray(loss.offset, dtype=np.float64), loss.start.shape).copy()
+        # The losses of a model's rows change in its turn only: the sums of the others are kept.
+        adds_up = len(self.rows) > 0 and metric is None and not recalibrates
+        self._sums = [self._measure(model) for model in range(len(reserved))] if adds_up else []
+        self._to_score = loss.make_score(self._labels, self._weights) if adds_up else None
         self.score = self.quality = np.nan
         self.losses: list[float] = []
         self.is_scored = True
@@ -115,17 +122,34 @@ class ReservedRows:
             self.losses.append(np.nan)
             return
         if self._in_patch is None:
-            self.raw[self._places[model]] = self._to_users(raw[self.reserved[model]])
+            place = self.raw[self._places[model]]
+            _native.take_raw(raw, self.reserved[model], self._offset, self._loss.scale, place)
         else:
             self._in_patch[rows] += step.values[step.leaves[rows]]
             self._in_patch_counts[rows] += 1
-            self.raw[:] = self._to_users(raw - self._in_patch)
+            self.raw[:] = self._loss.offset + self._loss.scale * (raw - self._in_patch).astype(np.float64)
         if not self.is_scored:
             self.losses.append(self.losses[-1])
             return
-        self.losses.append(self.compute_loss(self.raw, self._labels, self._weights))
-        self.score = self.compute_score(self.raw, self._labels, self._weights)
-        self.quality = -self.losses[-1] if self._metric is None else self.score
+        loss, self.score = self._judge(model)
+        self.losses.append(loss)
+        self.quality = -loss if self._metric is None else self.score
+
+    def _judge(self, model: int) -> tuple[float, float]:
+        """Compute the mean loss and the score after a step of a model."""
+        if self._to_score is None:
+            judged = self.raw, self._labels, self._weights
+            return self.compute_loss(*judged), self.compute_score(*judged)
+        self._sums[model] = self._measure(model)
+        loss = quality = 0.0
+        for sums in self._sums:  # one after the other, since Python's sum depends on its version
+            loss, quality = loss + sums.loss, quality + sums.quality
+        return loss / self._total, self._to_score(quality)
+
+    def _measure(self, model: int) -> LossSums:
+        place = self._places[model]
+        weights = None if self._weights is None else self._weights[place]
+        return self._loss.measure(self.raw[place], self._labels[place], weights)
 
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Compute the score of raw predictions in the users' units."""
@@ -139,7 +163,3 @@ class ReservedRows:
         if self.recalibrates:
             return compute_calibrated_loss(raw, to_codes(labels), weights)
         return self._loss.compute_loss(raw, labels, weights)
-
-    def _to_users(self, raw: Singles) -> Floats:
-        """Convert raw predictions from the engine's units to the users' units."""
-        return self._loss.offset + self._loss.scale * raw.astype(np.float64)

@@ -1,10 +1,15 @@
 // Edges of bins and codes of tables: dense ones of each type, and sparse ones.
+#include <unistd.h>
+
+#include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include "mpboost/binning.hpp"
+#include "mpboost/mapped_file.hpp"
 #include "mpboost/row_sample.hpp"
 #include "mpboost/sparse.hpp"
 #include "stress.hpp"
@@ -100,6 +105,37 @@ void bin_sparse(const Data& data, Threads& threads, Digest& digest) {
   digest.add(expanded);
 }
 
+// Columns over some rows of others, in memory and in a file that is cut short while it is mapped.
+void sum_slices(const Data& data, Threads& threads, Digest& digest) {
+  constexpr std::int64_t first_row = 128, n = n_rows - 1000;
+  const auto sum_up = [&](const BinnedColumns& columns) {
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(columns.n_columns()));
+    threads.for_ranges(columns.n_columns(), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t j = begin; j < end; ++j)
+        for (std::int64_t i = 0; i < columns.n_rows(); ++i) sums[static_cast<std::size_t>(j)] += columns.column(j)[i];
+    });
+    digest.add(sums);
+  };
+  sum_up(data.columns.slice(first_row, n));
+  char path[] = "/tmp/mpboost_stress_XXXXXX";
+  const int descriptor = mkstemp(path);
+  if (descriptor < 0) throw std::runtime_error("no temporary file");
+  const auto size = data.columns.stride() * n_columns;
+  const bool is_written = write(descriptor, data.columns.column(0), static_cast<std::size_t>(size)) == size;
+  {
+    const MappedFile file(path);
+    const BinnedColumns view(n_rows, n_columns, file.bytes().data());
+    sum_up(view.slice(first_row, n));
+    digest.add(file.is_intact());
+    if (!is_written || ftruncate(descriptor, size / 3) != 0) throw std::runtime_error("the file cannot be written");
+    digest.add(file.bytes().back());  // now zeros are put there: to the sanitizer a write, which others race with
+    sum_up(view.slice(first_row, n));
+    digest.add(file.is_intact());
+  }
+  close(descriptor);
+  unlink(path);
+}
+
 constexpr Case cases[] = {
     {"edges", true, fit_edges},
     {"edges of a sample", true, fit_edges_of_a_sample},
@@ -118,6 +154,7 @@ constexpr Case cases[] = {
     {"edges and codes of float64", true, bin_type<double, Dtype::float64>},
     {"edges of bytes", true, bin_bytes<100, 2500>},
     {"codes of bytes", true, bin_bytes<5001, 20>},
+    {"slices, mapped files", true, sum_slices},
     {"sparse floats", true, bin_sparse<std::int32_t, Dtype::int32, float, Dtype::float32>},
     {"sparse bytes", true, bin_sparse<std::int64_t, Dtype::int64, std::uint8_t, Dtype::uint8>},
 };

@@ -1,4 +1,6 @@
 // Gradient boosting after a tree is grown: sums and quantiles by leaf, and steps of each loss; sums of numbers.
+#include <array>
+
 #include "mpboost/leaf_sums.hpp"
 #include "mpboost/losses.hpp"
 #include "mpboost/row_totals.hpp"
@@ -12,14 +14,19 @@ using namespace mpboost;
 // By a small tree and by a large one.
 template <std::int64_t outputs>
 void sum_by_leaf(const Data& data, Threads& threads, Digest& digest) {
-  for (const Tree* tree : {&data.small, &data.large}) {
-    std::vector<std::uint16_t> leaves(n_rows);
-    RowSums sums;
-    digest.add(sum_leaves(*tree, data.columns, data.gradients.data(), data.hessians.data(), outputs, leaves.data(),
-                          sums, threads));
-    digest.add(leaves);
-    digest.add(sum_rows(data.rows, data.patch_weights.data(), leaves.data(), data.gradients.data(),
-                        data.hessians.data(), outputs, static_cast<std::int64_t>(tree->n_leaves())));
+  const std::array trees{&data.small, &data.large};
+  std::array<std::vector<std::uint16_t>, 2> leaves{std::vector<std::uint16_t>(n_rows),
+                                                   std::vector<std::uint16_t>(n_rows)};
+  std::array<RowSums, 2> sums;
+  std::vector<TreeRows> rows;
+  for (std::size_t k = 0; k < 2; ++k)
+    rows.push_back({*trees[k], &data.columns, data.gradients.data(), data.hessians.data(), outputs, leaves[k].data()});
+  sum_leaves(rows, std::array{&sums[0], &sums[1]}, threads);
+  for (std::size_t k = 0; k < 2; ++k) {
+    digest.add(sums[k].total());
+    digest.add(leaves[k]);
+    digest.add(sum_rows(data.rows, data.patch_weights.data(), leaves[k].data(), data.gradients.data(),
+                        data.hessians.data(), outputs, static_cast<std::int64_t>(trees[k]->n_leaves())));
   }
 }
 
@@ -42,6 +49,7 @@ void step_twice(const Data& data, const std::vector<Label>& labels, std::int64_t
                                           .raw = raw.data(),
                                           .leaves = is_full ? data.classes.data() : nullptr,
                                           .values = is_full ? values.data() : nullptr,
+                                          .n_leaves = is_full ? n_classes : 0,
                                           .labels = labels.data(),
                                           .weights = is_full ? data.small_weights.data() : nullptr,
                                           .gradients = gradients.data(),

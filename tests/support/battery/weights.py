@@ -124,6 +124,7 @@ class WeightBattery:
             assert not learned[name][absent].any()
         for name in ("observation_difficulty_", self.subject.oop_output):
             assert np.isnan(learned[name][absent]).all()
+        assert (learned.pop("n_samples_"), expected.pop("n_samples_")) == (len(X), np.count_nonzero(~absent))
         per_row = "observation_probabilities_", "oop_counts_", "observation_difficulty_", self.subject.oop_output
         for name in per_row:
             assert_equal_bytes(learned.pop(name)[~absent], expected.pop(name))
