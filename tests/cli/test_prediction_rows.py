@@ -211,6 +211,6 @@ def test_memory_of_predictions_does_not_follow_the_number_of_rows(invoke, tmp_pa
     paths = {name: str(tmp_path / f"{name}.parquet") for name in ("few", "many", "out")}
     words = run_script(textwrap.dedent(script).format(**paths, model=str(tmp_path / "model.mpb")))
     extra = int(words.split("extra")[1])
-    n_rows = 23 << 17  # of 88 bytes in memory: 265 MB
+    n_rows = 23 << 17  # of 88 bytes in memory: 265 MB. What threads keep for themselves differs from run to run
     kept = 0 if target == "label" else 8  # predicted numbers, for the quartiles
-    assert extra < n_rows * kept + 40e6
+    assert extra < n_rows * kept + 100e6

@@ -101,23 +101,25 @@ def _finish(dataset: "BinnedDataset", source: "Source", output: Path, seconds: f
     """Show the dataset that was made, and suggest the next commands."""
     from mpboost._wording import format_number, format_seconds
     from mpboost.cli.dataset_summary import describe_dataset, describe_target, list_dataset_rows, word_shape
+    from mpboost.datasets.facts import read_facts
 
-    speed = dataset.n_rows / max(seconds, 1e-9)
-    out.title(output.name, word_shape(dataset))
+    facts, speed = read_facts(output), dataset.n_rows / max(seconds, 1e-9)
+    out.title(output.name, word_shape(facts))
     rows = [
         ("made from", f"{source.name}: {source.description}"),
         ("took", f"{format_seconds(seconds)}, {format_number(speed)} rows a second"),
-        *list_dataset_rows(dataset, describe_target(dataset)),
+        *list_dataset_rows(facts, describe_target(facts)),
         *source.list_left_out(),
         *(("note" if i == 0 else "", note) for i, note in enumerate(source.notes)),
     ]
     out.rows([row for row in rows if row[1]])
-    if dataset.targets is None:
+    if facts.targets is None:
         out.say(f"Next:  mpboost predict MODEL {output} -o predictions.csv")
     else:
         out.say(f"Next:  mpboost fit {output}")
     out.record(
-        **describe_dataset(dataset, output),
+        dataset=str(output),
+        **describe_dataset(facts),
         table=source.name,
         read_as=source.description,
         notes=source.notes,

@@ -53,9 +53,7 @@ def open_dataset(path: Path, target: str | None = None, *, needs_target: bool = 
 
     ``target`` is the name of the target if the user gave one: a dataset cannot have another than its own.
     """
-    if not path.exists():
-        names = [each.name for each in path.parent.glob(f"*{SUFFIX}")] if path.parent.is_dir() else []
-        raise FileNotFoundError(f"Dataset not found: {path}{suggest_name(path.name, names)}")
+    check_dataset_exists(path)
     from mpboost.datasets.dataset import BinnedDataset  # it imports scikit-learn
 
     dataset = BinnedDataset.open(path)
@@ -65,3 +63,10 @@ def open_dataset(path: Path, target: str | None = None, *, needs_target: bool = 
     if needs_target and dataset.targets is None:
         raise ValueError(f"{path} has no target: make it anew with mpboost bin --target NAME.")
     return dataset
+
+
+def check_dataset_exists(path: Path) -> None:
+    """Raise an error if there is no such dataset, and suggest a similar name."""
+    if not path.exists():
+        names = [each.name for each in path.parent.glob(f"*{SUFFIX}")] if path.parent.is_dir() else []
+        raise FileNotFoundError(f"Dataset not found: {path}{suggest_name(path.name, names)}")

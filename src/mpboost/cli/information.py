@@ -1,4 +1,4 @@
-"""The command info: show what is in a model file, or a dataset. Of a model it loads neither trees nor scikit-learn."""
+"""The command info: show what is in a model file or a dataset, quickly, without trees and scikit-learn."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,15 +16,15 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show what is in a model file or a dataset."""
-    from mpboost.cli.dataset_files import is_dataset, open_dataset
+    from mpboost.cli.dataset_files import check_dataset_exists, is_dataset
     from mpboost.cli.output import Output
 
     with Output(as_json=as_json) as out:
         if is_dataset(file):
-            dataset = open_dataset(file)
             from mpboost.cli.dataset_summary import show_dataset
 
-            show_dataset(file, dataset, out)
+            check_dataset_exists(file)
+            show_dataset(file, out)
             return
         from mpboost.cli.model_summary import check_exists, describe_model, show_features, show_model
         from mpboost.model_files.facts import read_facts

@@ -11,7 +11,8 @@ from sklearn.base import is_classifier
 from mpboost.cli.features import list_word_columns
 from mpboost.cli.model_summary import get_target_name
 from mpboost.cli.output import Output
-from mpboost.cli.targets import as_labels, read_target
+from mpboost.cli.target_kinds import as_labels
+from mpboost.cli.targets import read_target
 from mpboost.data.targets import CodedTargets, Targets
 from mpboost.datasets.dataset import BinnedDataset
 from mpboost.estimators.base import MinipatchBooster

@@ -17,11 +17,12 @@ from mpboost.cli.dataset_summary import (
     word_shape,
 )
 from mpboost.cli.output import Output
-from mpboost.cli.targets import as_labels
+from mpboost.cli.target_kinds import as_labels
 from mpboost.cli.training_set import TrainingSet
 from mpboost.data.targets import CodedTargets
 from mpboost.datasets.dataset import BinnedDataset
 from mpboost.datasets.dataset_file import describe_size
+from mpboost.datasets.facts import read_facts
 from mpboost.estimators.memory import measure_available_memory
 from mpboost.table_files.options import Habits
 from mpboost.table_files.parquet import ParquetFiles
@@ -47,15 +48,16 @@ class TrainingDataset(TrainingSet):
 
     def show(self, out: Output) -> None:
         """Show the features."""
-        words = describe_target(self.X, self.kind)
+        content = read_facts(self.X.path)
+        words = describe_target(content, self.kind)
         target = f"{words} ({self.reason})" if self.reason else words
-        rows = list_dataset_rows(self.X, target)
-        facts = describe_dataset(self.X, self.X.path) | {"dataset": str(self.path)}
+        rows = list_dataset_rows(content, target)
+        facts = describe_dataset(content) | {"dataset": str(self.path)}
         if self.source is not None:
             rows = [("read as", self.source.description), *rows, *self.source.list_left_out()]
             facts = {key: facts[key] for key in ("rows", "target", "features")}
             facts |= {"table": self.source.name, "format": self.source.description, "left_out": self.source.left_out}
-        out.title(self.path.name, word_shape(self.X))
+        out.title(self.path.name, word_shape(content))
         out.rows([row for row in rows if row[1]])
         out.record(**facts | {"task": self.kind, "features": [each["name"] for each in facts["features"]]})
 
@@ -64,7 +66,7 @@ def read_training_dataset(dataset: BinnedDataset, path: Path, kind: TargetKind) 
     """Choose how to learn from a dataset."""
     y = dataset.targets
     assert y is not None
-    kind, reason = choose_dataset_kind(kind, dataset, y if isinstance(y, CodedTargets) else None)
+    kind, reason = choose_dataset_kind(kind, y, dataset.target_name or "y")
     if kind is TargetKind.CLASSIFICATION and isinstance(y, CodedTargets):
         y = replace(y, values=as_labels(y.values))
     habits = dataset.table_habits or str(Habits())

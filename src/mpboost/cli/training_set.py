@@ -10,11 +10,12 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from mpboost._wording import count, format_number, format_share, list_names
+from mpboost._wording import count, format_share, list_names
 from mpboost.cli.choices import TargetKind
 from mpboost.cli.features import Column, ColumnKind, choose_features, make_training_features, parse_column_names
 from mpboost.cli.output import Output
-from mpboost.cli.targets import as_labels, choose_target_kind, read_target, read_weights
+from mpboost.cli.target_kinds import as_labels, choose_target_kind, word_classes, word_numbers
+from mpboost.cli.targets import read_target, read_weights
 from mpboost.data.dates import PARTS
 from mpboost.table_files.options import ReadingOptions
 from mpboost.table_files.reading import TableReading, read_files
@@ -171,15 +172,3 @@ def group_left_out(columns: Sequence[Column]) -> list[tuple[str, str]]:
     if any("identifier" in reason or "always" in reason for reason in groups):
         rows.append("(--keep NAME uses such a column anyway)")
     return [("left out" if i == 0 else "", row) for i, row in enumerate(rows)]
-
-
-def word_numbers(target: str, low: float, high: float) -> str:
-    """Describe a target of numbers."""
-    return f"{target}, a number from {format_number(low)} to {format_number(high)}"
-
-
-def word_classes(target: str, classes: NDArray[Any], counts: NDArray[Any]) -> str:
-    """Describe a target of classes, the most frequent ones first."""
-    order, n_rows = np.argsort(-counts, kind="stable"), counts.sum()
-    shares = list_names((f"{classes[i]} {format_share(counts[i] / n_rows)}" for i in order), 5)
-    return f"{target}, {count(len(classes), 'class')}: {shares}"

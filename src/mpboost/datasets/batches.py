@@ -140,7 +140,7 @@ class TableBatches:
     def __init__(self, X: Any, y: Any, sample_weight: Any):
         self._frame = read_native(X, "X")
         if isinstance(self._frame, nw.Series) or (
-            not isinstance(self._frame, nw.DataFrame) and len(getattr(X, "shape", (0, 0))) != 2
+            not isinstance(self._frame, nw.DataFrame) and len(getattr(X, "shape", ())) != 2
         ):
             X = self._frame = np.asarray(X)
             if X.ndim != 2:

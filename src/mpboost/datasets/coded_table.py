@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost.data.tables import Rows
-from mpboost.datasets.survey import Known
+from mpboost.datasets.known import Known
 
 #: Rows that are copied at a time: a column that is copied at once would be in memory twice.
 COPIED_ROWS = 1 << 22

@@ -19,8 +19,9 @@ from mpboost.data.sources import view_as_block
 from mpboost.data.tables import ColumnTable, DenseTable, Table
 from mpboost.datasets.batches import Batches
 from mpboost.datasets.dataset_file import Content, describe_size
+from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader, Column, named_errors
-from mpboost.datasets.survey import Known, Survey, count_rows
+from mpboost.datasets.survey import Survey, count_rows
 from mpboost.datasets.targets import read_weights
 
 CHANGED = (

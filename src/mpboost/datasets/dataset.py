@@ -30,8 +30,9 @@ from mpboost.datasets.batches import (
 from mpboost.datasets.coded_table import CodedTable
 from mpboost.datasets.coding import check_room, write_dataset
 from mpboost.datasets.dataset_file import Columns, DatasetFileError, describe_size, make_content, read_dataset_file
+from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader
-from mpboost.datasets.survey import Known, survey_batches
+from mpboost.datasets.survey import survey_batches
 
 #: The end of names of files with datasets.
 SUFFIX = ".mpcols"
@@ -331,11 +332,6 @@ class BinnedDataset:
     def table_habits(self) -> str | None:
         """How the command line read the table where there was a choice; None if it did not."""
         return self._content.table_habits
-
-    @property
-    def has_missing(self) -> NDArray[np.bool_]:
-        """Which features have missing values."""
-        return self._content.has_missing
 
     @property
     def max_bins(self) -> int:

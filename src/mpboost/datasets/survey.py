@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from mpboost import _native
 from mpboost.data.categories import Categories, Factors, Key, choose_categories, count_categories
 from mpboost.data.tables import join_mappers, split_codes
 from mpboost.datasets.batches import Batches
+from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader, Kind, named_errors
 from mpboost.datasets.targets import TargetSurvey, read_weights
 
@@ -21,40 +21,6 @@ MAX_COUNTED = 1 << 20
 
 #: Sampled rows that are kept at a time; of these, about 200 000 are left in the end.
 MAX_SAMPLED = 300_000
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of the features of a dataset, and of a model that was trained on it.
-
-    Attributes
-    ----------
-    features : dict
-        Attributes about the features, as those of estimators: ``n_features_in_``, ``feature_names_in_``,
-        ``is_categorical_``, ``categories_``, ``has_other_category_``; None if there are none.
-    mapper : BinMapper
-        The bins of the features.
-    max_bins : int
-        The most bins that a feature may have.
-    """
-
-    features: dict[str, Any]
-    mapper: _native.BinMapper
-    max_bins: int
-
-    def make_reader(self) -> BaseEstimator:
-        """Make an object that tables are checked against, as if it were a fitted estimator."""
-        reader = BaseEstimator()
-        vars(reader).update({name: value for name, value in self.features.items() if value is not None})
-        return reader
-
-    def equals(self, other: "Known") -> bool:
-        """Check whether features, categories and bins are the same, so that codes mean the same."""
-        return (
-            np.array_equal(self.mapper.offsets, other.mapper.offsets)
-            and np.array_equal(self.mapper.edges, other.mapper.edges)
-            and all(_is_same(self.features.get(name), other.features.get(name)) for name in self.features)
-        )
 
 
 @dataclass
@@ -293,9 +259,3 @@ class CategoryCounts:
             )
         frequent = sorted(self.counts, key=lambda key: -self.counts[key])[: MAX_COUNTED // 2]
         self.counts = {key: self.counts[key] for key in frequent}
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return type(one) is type(other) and bool(one == other)
