@@ -11,7 +11,8 @@ import pytest
 pytest.importorskip("typer", reason="the command line needs typer")
 
 from mpboost import BinnedDataset, load_model
-from mpboost.datasets import survey
+from mpboost.cli import prediction_rows
+from mpboost.datasets import batches, survey
 from mpboost.datasets.coding import DatasetWriter
 from tests.support.customers import LEFT_OUT, WRITERS, make_customers, make_plain_customers
 from tests.support.interrupts import press_ctrl_c
@@ -155,6 +156,29 @@ def test_bin_overwrites_nothing_without_force(run, folder, parquet):
     assert path.read_text() == "precious"
     run("bin", "part-*.parquet", "-t", "churned", "--force")
     assert BinnedDataset.open(path).n_rows == 300
+
+
+@pytest.mark.parametrize("command", ["bin", "predict"])
+def test_parquet_file_that_is_cut_while_it_is_read_is_an_error(monkeypatch, run, trained, folder, command):
+    path = folder / "long.parquet"
+    pa.parquet.write_table(make_customers(50_000), path, row_group_size=20_000)
+    size = path.stat().st_size
+    owner, method = (survey.FeatureSurvey, "add") if command == "bin" else (prediction_rows, "make_model_features")
+    original = getattr(owner, method)
+
+    def cut(*arguments):
+        os.truncate(path, size // 2)
+        return original(*arguments)
+
+    monkeypatch.setattr(owner, method, cut)
+    for module in (prediction_rows, batches):
+        monkeypatch.setattr(module, "count_batch_rows", lambda n_columns: 10_000)
+    before = sorted(folder.iterdir())
+    arguments = ("long.parquet", "-t", "churned") if command == "bin" else ("model.mpb", "long.parquet")
+    words = get_error(run(command, *arguments, "--quiet", code=1))
+    assert words.startswith("Error: long.parquet")
+    assert "were cut off" in words or "Unexpected end of stream" in words
+    assert sorted(folder.iterdir()) == before
 
 
 def interrupt_after(monkeypatch, owner, method, n_calls=2):

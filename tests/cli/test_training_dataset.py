@@ -84,7 +84,9 @@ def test_columns_of_all_types_give_the_model_of_memory(run, folder):
     assert (folder / "disk.mpb").read_bytes() == (folder / "memory.mpb").read_bytes()
 
 
-@pytest.mark.parametrize("kind", ["half", "byte", "large", "decimal", "large text", "categories"])
+@pytest.mark.parametrize(
+    "kind", ["half", "byte", "large", "decimal", "large text", "categories", "numbered categories"]
+)
 def test_targets_of_all_types_give_the_model_of_memory(run, folder, kind):
     column = make_column(kind)
     column = column if column.null_count == 0 else column.take(pa.array(np.flatnonzero(column.is_valid())))

@@ -51,8 +51,12 @@ class ParquetFiles:
         schema = pa.schema([self.schema.field(name) for name in columns])
         for path in self.paths:
             with _open(path) as file:
+                n_left = file.metadata.num_rows
                 for batch in file.iter_batches(n_rows, columns=list(columns)):
+                    n_left -= batch.num_rows
                     yield pa.Table.from_batches([batch]).select(list(columns)).cast(schema)
+            if n_left:  # pyarrow ends without an error where a file was cut
+                raise ValueError(f"{path} cannot be read: its last {count(n_left, 'row')} are damaged or were cut off.")
 
 
 def open_parquet(paths: Paths) -> ParquetFiles | None:
