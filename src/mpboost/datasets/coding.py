@@ -181,7 +181,8 @@ def check_room(folder: Path, n_rows: int, n_features: int) -> None:
     if needed > free:
         raise OSError(
             f"{n_rows} rows of {n_features} features need {describe_size(needed)}, but only {describe_size(free)} are "
-            f"free in {folder}: choose another file=, or check that the batches end."
+            f"free in {folder}: choose another file= (on the command line -o), or check that "
+            "the batches end."
         )
 
 
@@ -195,6 +196,6 @@ def _reserve(file: int, path: Path, size: int) -> None:
             raise OSError(
                 error.errno,
                 f"The dataset needs {describe_size(size)}, but {path.parent} has only {describe_size(free)} free "
-                f"({error.strerror}): choose another file=",
+                f"({error.strerror}): choose another file=, on the command line -o",
             ) from error
     os.ftruncate(file, size)

@@ -254,7 +254,7 @@ class CategoryCounts:
             self._has_forgotten = True
             warnings.warn(
                 f"Column {self._name!r} has more than {MAX_COUNTED} categories: rare ones are forgotten while the "
-                "others are counted. If it numbers the rows, leave it out (columns=).",
+                "others are counted. If it numbers the rows, leave it out (columns=, on the command line --drop).",
                 stacklevel=5,
             )
         frequent = sorted(self.counts, key=lambda key: -self.counts[key])[: MAX_COUNTED // 2]
