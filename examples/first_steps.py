@@ -17,8 +17,11 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 
-N_CUSTOMERS, N_NEW = 4000, 500
+N_CUSTOMERS, N_NEW, N_IN_DATASET = 4000, 500, 100_000
 HEADER = ("customer", "signup", "plan", "region", "age", "visits", "spend", "calls", "currency", "churned")
 
 DATA = Path(os.environ.get("MPBOOST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "words"
@@ -31,6 +34,10 @@ STORIES = {
         "mpboost report model.mpb customers.csv",
         "mpboost predict model.mpb new.csv -o predictions.csv --columns customer",
         "head -n 4 predictions.csv",
+    ),
+    "dataset": (
+        "mpboost bin customers.parquet --target churned --drop customer,currency",
+        "mpboost fit data.mpcols",
     ),
     "houses": (
         "head -n 2 houses.csv",
@@ -74,6 +81,11 @@ def tell(story, folder):
     """Write the tables, run the commands, print and return what a user would see."""
     if story in REAL_TABLES:
         split_table(DATA / REAL_TABLES[story], folder / f"{story}.csv", folder / f"new-{story}.csv")
+    elif story == "dataset":
+        write_customers(folder / "customers.csv", N_IN_DATASET, np.random.default_rng(0), HEADER)
+        options = pa.csv.ConvertOptions(strings_can_be_null=True)
+        table = pa.csv.read_csv(folder / "customers.csv", convert_options=options)
+        pa.parquet.write_table(table, folder / "customers.parquet")
     else:
         rng = np.random.default_rng(0)
         write_customers(folder / "customers.csv", N_CUSTOMERS, rng, HEADER)

@@ -3,9 +3,10 @@
 import json
 import shutil
 
+import pyarrow.parquet
 import pytest
 
-from tests.support.customers import WRITERS, make_customers
+from tests.support.customers import WRITERS, make_customers, make_plain_customers
 
 SMALL = ("--set", "n_estimators=20", "--set", "n_jobs=1")
 
@@ -74,3 +75,12 @@ def model_file(invoke, tmp_path_factory):
 def trained(folder, model_file):
     """That model in the folder of a test."""
     shutil.copy(model_file, folder / "model.mpb")
+
+
+@pytest.fixture
+def parquet(folder):
+    """Customers in two Parquet files of several row groups; give the whole table."""
+    table = make_plain_customers(300)
+    pyarrow.parquet.write_table(table.slice(0, 170), folder / "part-1.parquet", row_group_size=64)
+    pyarrow.parquet.write_table(table.slice(170), folder / "part-2.parquet", row_group_size=64)
+    return table

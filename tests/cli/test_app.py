@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import mpboost
+from mpboost import BinnedDataset
 from mpboost.cli import main
 from tests.support.helpers import PATIENCE, run_script
 
@@ -64,6 +65,7 @@ def test_help_shows_no_types_of_python(run, command):
         (("--help",), "numpy"),
         (("--version",), "numpy"),
         (("fit", "--help"), "numpy"),
+        (("bin", "--help"), "numpy"),
         (("predict", "--help"), "numpy"),
         (("evaluate", "--help"), "numpy"),
         (("report", "--help"), "numpy"),
@@ -72,10 +74,13 @@ def test_help_shows_no_types_of_python(run, command):
         (("info", "model.mpb"), "sklearn"),
         (("info", "model.mpb"), "scipy"),
         (("info", "model.mpb"), "pyarrow"),
+        (("info", "data.mpcols"), "sklearn"),
+        (("info", "data.mpcols"), "pyarrow"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else each,
 )
 def test_command_does_not_load_what_it_does_not_need(trained, arguments, module):
+    BinnedDataset.from_arrays([[1.0], [2.0]], [0, 1], file="data.mpcols")
     script = f"""
 import sys
 from mpboost.cli.app import app

@@ -1,4 +1,4 @@
-"""The command evaluate, and the score that predict can offer."""
+"""The command evaluate."""
 
 import json
 
@@ -8,11 +8,10 @@ from sklearn.datasets import load_digits
 
 pytest.importorskip("typer", reason="the command line needs typer")
 
-from mpboost import evaluate, load_model
+from mpboost import load_model
 from mpboost.cli.features import make_model_features
-from mpboost.cli.judgements import offer_score
-from mpboost.table_files.options import Habits, ReadingOptions
-from mpboost.table_files.reading import TableReading, read_files
+from mpboost.table_files.options import ReadingOptions
+from mpboost.table_files.reading import read_files
 from tests.support.customers import make_customers, write_text
 
 
@@ -92,33 +91,3 @@ def test_evaluate_says_what_is_wrong_with_the_target(run, trained, target, words
 def test_evaluate_needs_the_target(run, trained, folder, new):
     write_text(new.drop_columns(["churned"]), folder / "bare.csv")
     assert "has no column 'churned'" in run("evaluate", "model.mpb", "bare.csv", code=1).stderr
-
-
-@pytest.mark.parametrize("target", ["churned", "spend"])
-def test_offered_score_is_that_of_the_evaluation(fit, folder, new, target):
-    fit(target=target)
-    model, reading = load_model(folder / "model.mpb"), read_files("new.csv", ReadingOptions())
-    X, y = make_model_features(reading, model), np.array(reading.table[target].to_pylist())
-    words = offer_score(model, reading, model.predict(X))
-    scores = evaluate(model, X, y).scores
-    accuracy, r2 = (getattr(scores.get(name), "value", 0.0) for name in ("accuracy", "r2"))
-    score = f"accuracy {100 * accuracy:.1f} %" if target == "churned" else f"R² {r2:.3f}"
-    assert words == f"The table has the target {target}: {score}; mpboost evaluate shows more."
-
-
-def test_offered_score_of_the_training_table_is_too_good(trained, folder):
-    model, reading = load_model(folder / "model.mpb"), read_files("customers.csv", ReadingOptions())
-    words = offer_score(model, reading, model.predict(make_model_features(reading, model)))
-    assert ", too good since it is the training table; " in words
-
-
-@pytest.mark.parametrize("kind", ["absent", "missing", "unknown"])
-def test_score_is_not_offered_without_all_targets(trained, folder, new, kind):
-    model = load_model(folder / "model.mpb")
-    place = new.column_names.index("churned")
-    table = new.drop_columns(["churned"])
-    if kind != "absent":
-        labels = [None if kind == "missing" else "perhaps", *new["churned"].to_pylist()[1:]]
-        table = new.set_column(place, "churned", [labels])
-    reading = TableReading(table, "new.csv", "", [], {}, Habits(), table)
-    assert offer_score(model, reading, np.full(120, "no")) is None

@@ -8,7 +8,7 @@ import pytest
 
 from mpboost.cli.choices import TargetKind
 from mpboost.cli.features import choose_features, make_training_features
-from mpboost.cli.targets import as_labels, choose_target_kind
+from mpboost.cli.target_kinds import as_labels, choose_target_kind
 from mpboost.table_files.options import Habits
 from mpboost.table_files.reading import TableReading
 

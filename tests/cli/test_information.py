@@ -1,9 +1,11 @@
-"""The command info."""
+"""The command info, of models and datasets."""
 
 import json
 
 import numpy as np
 import pytest
+
+from mpboost.datasets import dataset_file
 
 
 def test_info_tells_what_a_model_is(run, fit):
@@ -31,3 +33,14 @@ def test_lines_have_no_spaces_at_their_ends(run, trained, arguments):
     lines = run(*arguments).stdout.splitlines()
     assert len(lines) > 3
     assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_info_tells_a_dataset_from_a_model(run, folder, parquet):
+    run("bin", "part-*.parquet", "-t", "churned")
+    (folder / "data.mpcols").rename(folder / "data.mpb")
+    words = run("info", "data.mpb").stdout
+    for said in ("data.mpb  300 rows, ", "numbers ", "plan (2)", "churned, 2 classes: ", "at most 255", "format "):
+        assert said in words
+    facts = json.loads(run("info", "data.mpb", "--json").stdout)
+    assert (facts["dataset"], facts["format"], facts["has_weights"]) == ("data.mpb", dataset_file.SCHEMA, False)
+    assert facts["counts"].keys() == {"no", "yes"}

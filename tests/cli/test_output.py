@@ -24,6 +24,7 @@ def make_hostile_table():
 def hostile(run, folder):
     """A table, and a model of it, whose names and labels would control the terminal."""
     write_text(make_hostile_table(), folder / "hostile.csv")
+    run("bin", "hostile.csv", "-t", f"kind {HOSTILE}", "-o", "hostile.mpcols")
     return run("fit", "hostile.csv", "-t", f"kind {HOSTILE}", "--set", "n_estimators=5", "--set", "n_jobs=1")
 
 
@@ -42,6 +43,8 @@ def test_fit_shows_names_and_labels_without_obeying_them(hostile):
         ("info", "model.mpb"),
         ("predict", "model.mpb", "hostile.csv"),
         ("issues", "model.mpb", "hostile.csv", "-n", "5"),
+        ("bin", "hostile.csv", "-t", f"kind {HOSTILE}"),
+        ("info", "hostile.mpcols"),
         ("tune", "hostile.csv", "-t", f"kind {HOSTILE}", "--grid", "max_depth=1,2", "-o", "other.mpb"),
     ],
     ids=lambda command: command[0],

@@ -151,6 +151,45 @@ def test_available_memory_is_all_where_there_is_no_meminfo(monkeypatch):
     assert memory.measure_available_memory() == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def write_group(folder, version, limit, usage, cached):
+    """Write the files by which Linux tells about a control group."""
+    names = ("memory.max", "memory.current") if version == 2 else ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / names[0]).write_text(f"{limit}\n")
+    (folder / names[1]).write_text(f"{usage}\n")
+    prefix = "" if version == 2 else "total_"
+    lines = "anon 7", f"{prefix}active_file {cached // 2}", f"{prefix}inactive_file {cached - cached // 2}"
+    (folder / "memory.stat").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("own", "version", "groups", "left"),
+    [
+        ("0::/", 2, {"sys/fs/cgroup": (1000, 700, 100)}, 400),
+        ("0::/a/b", 2, {"sys/fs/cgroup/a/b": (1000, 700, 0)}, 300),
+        ("0::/a/b", 2, {"sys/fs/cgroup/a/b": ("max", 700, 0), "sys/fs/cgroup/a": (1000, 900, 50)}, 150),
+        ("0::/a/b", 2, {"sys/fs/cgroup/a/b": ("max", 700, 0)}, None),
+        ("0::/docker/1f", 2, {"sys/fs/cgroup": (1000, 100, 0)}, 900),
+        ("0::/a", 2, {"sys/fs/cgroup/unified/a": (1000, 100, 0)}, 900),
+        ("4:cpu:/a\n3:memory:/a", 1, {"sys/fs/cgroup/memory/a": (1000, 400, 100)}, 700),
+        ("4:cpu:/a\n3:hugetlb,memory:/a/b", 1, {"sys/fs/cgroup/memory/a": (1000, 1200, 0)}, 0),
+        ("4:cpu:/a", 1, {"sys/fs/cgroup/memory/a": (1000, 400, 100)}, None),
+    ],
+    ids=["own", "path", "outer", "unlimited", "container", "hybrid", "first version", "exceeded", "other controller"],
+)
+def test_group_memory_is_what_the_narrowest_limit_leaves(tmp_path, own, version, groups, left):
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(own + "\n")
+    for folder, numbers in groups.items():
+        write_group(tmp_path / folder, version, *numbers)
+    assert memory.measure_group_memory(tmp_path) == left
+
+
+def test_available_memory_is_at_most_that_of_the_group(monkeypatch):
+    monkeypatch.setattr(memory, "measure_group_memory", lambda system: 12345)
+    assert memory.measure_available_memory() == 12345
+
+
 MANY_CLASSES = """
     y = np.arange(10_000) % 1000
     X = y[:, None] / 3

@@ -11,6 +11,10 @@ import mpboost
 #: The module of each command, and its line in the help. A module is imported when its command is used.
 COMMANDS = {
     "fit": ("training", "Train a model on a table and save it. Ctrl-C stops training and keeps the model so far."),
+    "bin": (
+        "binning",
+        "Bin a table into a dataset on disk that fit trains on. Parquet files may be larger than memory.",
+    ),
     "predict": ("prediction", "Predict the target for the rows of a table."),
     "evaluate": (
         "evaluation",
@@ -20,7 +24,7 @@ COMMANDS = {
         "inspecting",
         "Write an HTML report about a model and its training table, or new data, as a single file for your browser.",
     ),
-    "info": ("information", "Show what is in a model file."),
+    "info": ("information", "Show what is in a model file or a dataset."),
     "issues": ("inspecting", "List the rows of the training table whose labels are suspect."),
     "tune": ("training", "Try several parameter values and save the best model. Out-of-patch scores decide."),
 }

@@ -15,7 +15,6 @@ from pyarrow import types
 
 from mpboost._wording import list_names, suggest_name
 from mpboost.data.dates import name_source, split_dates
-from mpboost.estimators.base import MinipatchBooster
 from mpboost.table_files.numbers import cast_numbers
 from mpboost.table_files.reading import TableReading
 
@@ -80,19 +79,23 @@ def infer_column_kind(dtype: pa.DataType) -> ColumnKind:
 
 def get_column(reading: TableReading, name: str) -> pa.ChunkedArray:
     """Return a column; if there is none of this name, suggest a similar one."""
-    names = reading.table.column_names
-    if name not in names:
-        raise ValueError(f"{reading.name} has no column {name!r}{suggest_name(name, names)}")
+    check_column_name(name, reading.table.column_names, reading.name)
     return reading.table[name]
 
 
+def check_column_name(name: str, columns: Sequence[str], table: str) -> None:
+    """Raise an error if a table has no column of this name, and suggest a similar one."""
+    if name not in columns:
+        raise ValueError(f"{table} has no column {name!r}{suggest_name(name, columns)}")
+
+
 def choose_features(
-    reading: TableReading, *, target: str, keep: Collection[str], drop: Collection[str]
+    reading: TableReading, *, target: str, weights: str | None = None, keep: Collection[str], drop: Collection[str]
 ) -> list[Column]:
-    """Choose the features of each column but the target; leave out identifiers and constants unless kept."""
+    """Choose the features of each column but target and weights; leave out identifiers and constants unless kept."""
     columns = []
     for name in reading.table.column_names:
-        if name == target:
+        if name in (target, weights):
             continue
         values = reading.table[name]
         kind = infer_column_kind(values.type)
@@ -105,60 +108,87 @@ def choose_features(
     return columns
 
 
+def choose_features_by_type(
+    schema: pa.Schema, *, target: str | None, weights: str | None, drop: Collection[str]
+) -> list[Column]:
+    """Choose the features of columns whose values are not looked at: all but those of unsupported types."""
+    columns = []
+    for field in schema:
+        if field.name in (target, weights):
+            continue
+        kind = infer_column_kind(field.type)
+        reason = "dropped by --drop" if field.name in drop else _explain_type(kind, field.type)
+        columns.append(Column(field.name, kind, () if reason else (field.name,), reason))
+    return columns
+
+
 def make_training_features(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
     """Make a table of the chosen columns; the estimators split dates into numbers."""
     return pa.table({column.name: as_features(table[column.name]) for column in columns if column.features})
 
 
-def make_model_features(reading: TableReading, model: MinipatchBooster) -> pa.Table | NDArray[Any]:
-    """Choose the columns that a fitted model expects; raise an error if one is missing or of another kind."""
-    table = reading.table
+def find_model_columns(model: Any, name: str, columns: Sequence[str]) -> list[tuple[str, str]] | None:
+    """Find the column of each feature that a fitted model has, and the part of its date; None without names.
+
+    ``name`` and ``columns`` are those of the table; if a column is missing, an error suggests a similar one.
+    """
     names = getattr(model, "feature_names_in_", None)
     if names is None:
-        return _make_features_by_position(reading, model)
-    sources = [name_source(name, table.column_names) for name in names]
-    missing = dict.fromkeys(source for source, _ in sources if source not in table.column_names)
+        return None
+    sources = [name_source(feature, columns) for feature in names]
+    missing = dict.fromkeys(source for source, _ in sources if source not in columns)
     if missing:
-        others = [name for name in table.column_names if name not in names]
+        others = [each for each in columns if each not in names]
         hint = suggest_name(next(iter(missing)), others) if others else "."
         raise ValueError(
-            f"{reading.name} lacks {'columns' if len(missing) > 1 else 'column'} {list_names(map(repr, missing))} that "
+            f"{name} lacks {'columns' if len(missing) > 1 else 'column'} {list_names(map(repr, missing))} that "
             f"the model needs{hint}"
         )
+    return sources
+
+
+def make_model_features(reading: TableReading, model: Any) -> pa.Table | NDArray[Any]:
+    """Choose the columns that a fitted model expects; raise an error if one is missing or of another kind."""
+    sources = find_model_columns(model, reading.name, reading.table.column_names)
+    if sources is None:
+        return _make_features_by_position(reading, model)
     known = list_categories(model)
     columns = {source: _make_model_column(reading, source, part, known.get(source)) for source, part in sources}
-    return split_dates(nw.from_native(pa.table(columns), eager_only=True), names).to_native()
+    return split_dates(nw.from_native(pa.table(columns), eager_only=True), model.feature_names_in_).to_native()
 
 
-def list_categories(model: MinipatchBooster) -> dict[str, list[Any]]:
+def list_categories(model: Any) -> dict[str, list[Any]]:
     """List the features whose categories are words, and these."""
     categories = getattr(model, "categories_", None) or []
     known = zip(getattr(model, "feature_names_in_", []), categories, strict=False)
     return {name: words for name, words in known if words and all(isinstance(word, str) for word in words)}
 
 
-def list_word_columns(model: MinipatchBooster, target: str | None) -> set[str]:
+def list_word_columns(model: Any, target: str | None) -> set[str]:
     """List the columns to read as words since the model knows them as such, though they may look like numbers."""
     classes = getattr(model, "classes_", None)
     has_word_classes = classes is not None and all(isinstance(label, str) for label in classes.tolist())
     return {*list_categories(model), *([target] if has_word_classes and target else [])}
 
 
-def parse_column_names(wanted: Sequence[str], reading: TableReading) -> list[str]:
-    """Split and check column names from the command line: one per option, or several separated by commas."""
+def parse_column_names(wanted: Sequence[str], columns: Sequence[str], table: str) -> list[str]:
+    """Split and check column names from the command line: one per option, or several separated by commas.
+
+    ``columns`` are those that the table has, and ``table`` is its name.
+    """
     names: list[str] = []
     for each in wanted:
-        names += [each] if each in reading.table.column_names else [name.strip() for name in each.split(",")]
+        names += [each] if each in columns else [name.strip() for name in each.split(",")]
     for name in names:
-        get_column(reading, name)
+        check_column_name(name, columns, table)
     return names
 
 
 def _explain_exclusion(name: str, values: pa.ChunkedArray, kind: ColumnKind, *, is_kept: bool) -> str:
     """Explain why a column is left out; empty if it is used."""
     n_rows = len(values)
-    if kind is ColumnKind.OTHER:
-        return f"contains unsupported values ({values.type})"
+    if reason := _explain_type(kind, values.type):
+        return reason
     if values.null_count == n_rows:
         return "has no values"
     if is_kept:
@@ -174,6 +204,13 @@ def _explain_exclusion(name: str, values: pa.ChunkedArray, kind: ColumnKind, *, 
     if EXPORTED_INDEX.fullmatch(name) and _count_values(values) == n_rows:
         return "looks like an exported index: whole numbers without repeats"
     return ""
+
+
+def _explain_type(kind: ColumnKind, dtype: pa.DataType) -> str:
+    """Explain why a column is left out whatever its values are; empty if it is not."""
+    if kind is ColumnKind.OTHER:
+        return f"contains unsupported values ({dtype})"
+    return "has no values" if kind is ColumnKind.NOTHING else ""
 
 
 def _name_features(name: str, values: pa.ChunkedArray, kind: ColumnKind) -> tuple[str, ...]:
@@ -198,7 +235,7 @@ def _make_model_column(reading: TableReading, name: str, part: str, categories: 
         allowed, wanted, empty = {ColumnKind.NUMBER}, "numbers", pa.float64()
     if kind is ColumnKind.NOTHING:
         return values.cast(empty)
-    if categories and _are_other_numbers(values, categories):
+    if categories and reading.is_text and _are_other_numbers(values, categories):
         kind = ColumnKind.NUMBER
     if kind not in allowed:
         why = f": {reading.obstacles[name]}" if name in reading.obstacles else ""
@@ -210,7 +247,7 @@ def _make_model_column(reading: TableReading, name: str, part: str, categories: 
     return as_features(values)
 
 
-def _make_features_by_position(reading: TableReading, model: MinipatchBooster) -> NDArray[Any]:
+def _make_features_by_position(reading: TableReading, model: Any) -> NDArray[Any]:
     """Make an array for a model that was trained without feature names: all columns but the target, in order."""
     target = getattr(model, "target_name_", "y")
     names = [name for name in reading.table.column_names if name != target]

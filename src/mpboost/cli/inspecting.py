@@ -115,7 +115,8 @@ def issues(
         data, y, target = read_labelled_table(tables, fitted, reading, out, target)
         check_trained_on(fitted, y, data.name)
         found = find_label_issues(fitted, n=n)
-        chosen = parse_column_names(columns, data) if columns else choose_columns(fitted, data.table)
+        names = data.table.column_names
+        chosen = parse_column_names(columns, names, data.name) if columns else choose_columns(fitted, data.table)
         suspects = tabulate_issues(found, data.table, chosen)
         if output is not None:
             write_table(suspects, output, force=force)

@@ -2,19 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import is_classifier
-
 from mpboost._wording import count, format_number, format_share
-from mpboost.cli.model_summary import get_target_name
 from mpboost.cli.output import Output
-from mpboost.cli.reading import read_known_target
-from mpboost.estimators.base import MinipatchBooster
 from mpboost.inspection.evaluation import Evaluation, Verdict
-from mpboost.inspection.judgement import decode_targets
-from mpboost.outputs.statistics import compute_r2
-from mpboost.table_files.reading import TableReading
 
 #: With more classes, the most frequent mistakes are shown in place of the confusion matrix; so many of them.
 MAX_CLASSES, N_MISTAKES = 8, 10
@@ -106,36 +96,3 @@ def show_residuals(evaluation: Evaluation, out: Output) -> None:
     if evaluation.oop_residuals is not None:
         columns["out-of-patch"] = [format_number(value) for value in evaluation.oop_residuals.values()]
     out.table(columns, right=(name, "out-of-patch"))
-
-
-def offer_score(model: MinipatchBooster, reading: TableReading, predicted: NDArray[Any]) -> str | None:
-    """Tell the score of predictions, if the table has the target of all rows; otherwise None.
-
-    Parameters
-    ----------
-    model : fitted model
-        The model that predicted.
-    reading : TableReading
-        The table, as it was read.
-    predicted : array of shape (n_rows,)
-        The predictions: labels or numbers.
-
-    Returns
-    -------
-    words : str or None
-        One sentence, such as "The table has the target churned: accuracy 86.1 %; mpboost evaluate shows more."
-    """
-    target = get_target_name(model)
-    if target is None or target not in reading.table.column_names:
-        return None
-    try:
-        y = read_known_target(reading, model, target)
-    except ValueError:  # missing values, or other ones: the column is there to be predicted
-        return None
-    if is_classifier(model):
-        score = f"accuracy {format_share(float(np.mean(y == predicted)))}"
-    else:
-        score = f"R² {compute_r2(predicted, y.astype(np.float64)):.3f}"
-    is_training = hasattr(model, "_targets") and np.array_equal(decode_targets(model, model._targets), y)
-    note = ", too good since it is the training table" if is_training else ""
-    return f"The table has the target {target}: {score}{note}; mpboost evaluate shows more."

@@ -20,10 +20,25 @@ Tables = Annotated[
         show_default=False,
     ),
 ]
+TablesOrDataset = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TABLE",
+        help=f"Table: {TABLE_KINDS}; several files, or a pattern in quotes, are read as one; - is standard input. Or "
+        "a dataset written by bin (.mpcols).",
+        show_default=False,
+    ),
+]
 ModelPath = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by fit.", show_default=False)]
 Target = Annotated[
     str | None,
-    typer.Option("--target", "-t", metavar="NAME", help="Column to predict; not needed for .npz.", show_default=False),
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="NAME",
+        help="Column to predict; not needed for .npz and datasets.",
+        show_default=False,
+    ),
 ]
 KnownTarget = Annotated[
     str | None,
@@ -85,6 +100,11 @@ READING_OPTIONS: dict[str, Any] = {
         str | None, typer.Option(metavar="NAME", help="Sheet of a workbook.", show_default="the first one")
     ],
 }
+
+
+def list_reading_options(reading: ReadingOptions) -> list[str]:
+    """List the options that were given about how a table is written, as on the command line."""
+    return [f"--{name}" for name in READING_OPTIONS if getattr(reading, name) not in (None, ())]
 
 
 def takes_reading_options(command: Callable[..., None]) -> Callable[..., None]:

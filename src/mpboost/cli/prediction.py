@@ -1,25 +1,24 @@
 """The command predict: apply a model to a table. Functions import what takes long, so that help is quick."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mpboost.cli.options import Force, Json, ModelPath, Quiet, Tables, takes_reading_options
+from mpboost.cli.options import Force, Json, ModelPath, Quiet, TablesOrDataset, takes_reading_options
 from mpboost.table_files.options import ReadingOptions
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
     from mpboost.cli.output import Output
+    from mpboost.cli.prediction_rows import PredictionRows
+    from mpboost.cli.prediction_summary import Tally
     from mpboost.estimators.base import MinipatchBooster
 
 #: Rows that are predicted and written at a time.
 BATCH_ROWS = 1 << 15
-
-#: Classes that are shown, the most frequent first.
-MAX_SHOWN_CLASSES = 10
 
 STDOUT = Path("-")
 
@@ -27,7 +26,7 @@ STDOUT = Path("-")
 @takes_reading_options
 def predict(
     model: ModelPath,
-    tables: Tables,
+    tables: TablesOrDataset,
     output: Annotated[
         Path,
         typer.Option(
@@ -50,11 +49,10 @@ def predict(
     reading: ReadingOptions,
 ) -> None:
     """Predict the target for the rows of a table."""
-    from mpboost.cli.features import make_model_features, parse_column_names
-    from mpboost.cli.judgements import offer_score
     from mpboost.cli.model_summary import open_model
     from mpboost.cli.output import Output
-    from mpboost.cli.reading import read_for_model
+    from mpboost.cli.prediction_rows import open_rows
+    from mpboost.cli.prediction_summary import show_predictions
     from mpboost.cli.writing import WRITERS, check_writable
 
     if as_json and output == STDOUT:
@@ -65,16 +63,13 @@ def predict(
         if output != STDOUT:
             check_writable(output, force, WRITERS)
         fitted = open_model(model)
-        data = read_for_model(tables, fitted, reading, out)
-        copied = data.written.select(parse_column_names(columns or [], data))
-        if both := set(copied.column_names) & set(name_predictions(fitted)):
-            raise ValueError(f"Column {both.pop()!r} of {data.name} has the name of an output column: rename it.")
-        values = write_predictions(fitted, make_model_features(data, fitted), copied, output, force, out)
-        show_predictions(fitted, values, output, out)
-        if (score := offer_score(fitted, data, values)) is not None:
-            out.say(score)
-        names = [*copied.column_names, *name_predictions(fitted)]
-        out.record(model=str(model), table=data.name, output=str(output), columns=names)
+        rows = open_rows(tables, fitted, reading, columns or [], out)
+        names = [*rows.copied.names, *name_predictions(fitted)]
+        if both := set(rows.copied.names) & set(name_predictions(fitted)):
+            raise ValueError(f"Column {both.pop()!r} of {rows.name} has the name of an output column: rename it.")
+        tally = write_predictions(fitted, rows, output, force, out)
+        show_predictions(tally, output, out)
+        out.record(model=str(model), table=rows.name, output=str(output), columns=names)
 
 
 def name_predictions(model: "MinipatchBooster") -> list[str]:
@@ -83,62 +78,55 @@ def name_predictions(model: "MinipatchBooster") -> list[str]:
 
 
 def write_predictions(
-    model: "MinipatchBooster",
-    X: "pa.Table | NDArray[Any]",
-    copied: "pa.Table",
-    output: Path,
-    force: bool,
-    out: "Output",
-) -> "NDArray[Any]":
-    """Predict rows with all processors, write predictions and copied columns batch by batch, return predictions."""
-    import numpy as np
+    model: "MinipatchBooster", rows: "PredictionRows", output: Path, force: bool, out: "Output"
+) -> "Tally":
+    """Predict rows with all processors, write predictions and copied columns batch by batch, and add them up."""
     import pyarrow as pa
 
+    from mpboost.cli.prediction_summary import Tally
     from mpboost.cli.writing import open_table
+    from mpboost.data.targets import spread_targets
 
     kind = pa.array(model.classes_).type if hasattr(model, "classes_") else pa.float64()
     kinds = [kind] + [pa.float64()] * (len(name_predictions(model)) - 1)
-    schema = pa.schema([*copied.schema, *zip(name_predictions(model), kinds, strict=True)])
-    values, n_written = [], 0
-    with open_table(output, schema, force=force) as write, out.progress_bar("Predicting", len(X)) as move:
-        for batch in model.set_params(n_jobs=-1)._predict_in_batches(X, BATCH_ROWS):
-            n_rows = len(batch.values)
-            probabilities = () if batch.probabilities is None else batch.probabilities.T
-            columns = [*copied.slice(n_written, n_rows).columns, batch.values, *probabilities]
-            write(pa.table(columns, schema=schema))
-            values.append(batch.values)
-            n_written += n_rows
-            move(n_rows)
-    return np.concatenate(values)
+    schema = pa.schema([*rows.copied, *zip(name_predictions(model), kinds, strict=True)])
+    model, tally, warned = model.set_params(n_jobs=-1), Tally(model, rows.n_rows), SharedWarnings()
+    with open_table(output, schema, force=force) as write, out.progress_bar("Predicting", rows.n_rows) as move:
+        for X, copied, y in rows:
+            start = 0
+            with warned.collect():
+                for batch in model._predict_in_batches(X, BATCH_ROWS):
+                    now = slice(start, start + len(batch.values))
+                    probabilities = () if batch.probabilities is None else batch.probabilities.T
+                    columns = [*copied.slice(start, len(batch.values)).columns, batch.values, *probabilities]
+                    write(pa.table(columns, schema=schema))
+                    tally.add(batch.values, None if y is None else spread_targets(y[now]))
+                    move(len(batch.values))
+                    start = now.stop
+    warned.repeat()
+    return tally
 
 
-def show_predictions(model: "MinipatchBooster", values: "NDArray[Any]", output: Path, out: "Output") -> None:
-    """Summarise predictions: counts of classes, or quartiles of numbers."""
-    import numpy as np
+class SharedWarnings:
+    """Collects the warnings of pieces of a table, and repeats in the end those that all pieces have given.
 
-    from mpboost._wording import count, format_number, format_share
-    from mpboost.cli.model_summary import get_target_name
-    from mpboost.cli.output import draw_bar
+    A piece may have no category that occurred in training, say; it matters if the whole table has none.
+    """
 
-    place = "standard output" if output == STDOUT else str(output)
-    target = get_target_name(model) or "the target"
-    out.title("Predictions", f"of {target} for {count(len(values), 'row')}, written to {place}")
-    if hasattr(model, "classes_"):
-        labels, counts = np.unique(values, return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:MAX_SHOWN_CLASSES]
-        shares = counts / len(values)
-        out.table(
-            {
-                "class": labels[order].tolist(),
-                "rows": counts[order].tolist(),
-                "share": [format_share(shares[i]) for i in order],
-                "": [draw_bar(shares[i]) for i in order],
-            },
-            right=("rows", "share"),
-        )
-        out.record(rows=len(values), counts=dict(zip(labels.tolist(), counts.tolist(), strict=True)))
-    else:
-        quartiles = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-        names = ("minimum", "lower quartile", "median", "upper quartile", "maximum")
-        out.rows({name: format_number(value) for name, value in zip(names, quartiles, strict=True)})
-        out.record(rows=len(values), quartiles=quartiles)
+    def __init__(self) -> None:
+        self._shared: dict[str, type[Warning]] | None = None
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Collect the warnings of a piece."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        known = self._shared
+        found = {str(each.message): each.category for each in caught}
+        self._shared = {words: kind for words, kind in found.items() if known is None or words in known}
+
+    def repeat(self) -> None:
+        """Give the warnings that all pieces have given."""
+        for words, kind in (self._shared or {}).items():
+            warnings.warn(words, kind, stacklevel=2)

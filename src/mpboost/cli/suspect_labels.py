@@ -10,6 +10,7 @@ from mpboost._wording import count, format_share
 from mpboost.cli.model_summary import list_features
 from mpboost.cli.output import Output
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.row_attributes import explain_absence
 from mpboost.inspection.judgement import decode_targets
 from mpboost.inspection.label_issues import LabelIssues
 
@@ -22,6 +23,8 @@ MAX_SHOWN_ROWS = 30
 
 def check_trained_on(model: MinipatchBooster, y: NDArray[Any], name: str) -> None:
     """Check by its labels that a table is the one that the model was trained on."""
+    if not hasattr(model, "_targets"):
+        raise ValueError(explain_absence("judgement of single rows", model.n_samples_))
     known = decode_targets(model, model._targets)
     if len(known) != len(y) or not np.array_equal(known, y):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Read the column to predict, and decide between classification and regression."""
+"""Read the columns with targets and weights."""
 
 from typing import Any
 
@@ -9,12 +9,8 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from mpboost._wording import count
-from mpboost.cli.choices import TargetKind
 from mpboost.cli.features import ColumnKind, as_features, get_column, infer_column_kind
 from mpboost.table_files.reading import TableReading
-
-#: A target with more distinct whole numbers than this is not taken for classes.
-MAX_CLASSES = 20
 
 
 def read_target(reading: TableReading, name: str) -> NDArray[Any]:
@@ -38,25 +34,12 @@ def read_target(reading: TableReading, name: str) -> NDArray[Any]:
     return np.asarray(values.to_pylist()) if is_text else as_features(values).to_numpy()
 
 
-def choose_target_kind(wanted: TargetKind, y: NDArray[Any], name: str, obstacle: str = "") -> tuple[TargetKind, str]:
-    """Choose classification or regression; if it was decided by the values, also say why.
-
-    ``obstacle`` tells why a column that looks like numbers could not be read as such.
-    """
-    if y.dtype.kind not in "iuf":
-        if wanted is TargetKind.REGRESSION or (obstacle and wanted is TargetKind.AUTO):
-            advice = f"{obstacle}; or use --task classification" if obstacle else "use --task classification"
-            raise ValueError(f"The target {name!r} contains text, not numbers: {advice}.")
-        return TargetKind.CLASSIFICATION, ""
-    if wanted is not TargetKind.AUTO:
-        return wanted, ""
-    n_values = len(np.unique(y))
-    if n_values <= MAX_CLASSES and np.all(y == np.floor(y)):
-        return TargetKind.CLASSIFICATION, f"{n_values} distinct whole numbers; use --task regression for numbers"
-    return TargetKind.REGRESSION, f"{count(n_values, 'distinct number')}; use --task classification for classes"
-
-
-def as_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Convert whole numbers to integers, so that class 1.0 is called 1."""
-    is_whole = y.dtype.kind == "f" and np.all(y == np.floor(y)) and np.all(np.abs(y) < 2**53)
-    return y.astype(np.int64) if is_whole else y
+def read_weights(reading: TableReading, name: str) -> NDArray[np.float64]:
+    """Read the column of weights of rows."""
+    values = get_column(reading, name)
+    kind = infer_column_kind(values.type)
+    if kind is not ColumnKind.NUMBER:
+        raise ValueError(f"The column of weights {name!r} of {reading.name} contains {kind}, not numbers.")
+    if values.null_count:
+        raise ValueError(f"The weight {name!r} is missing in {count(values.null_count, 'row')} of {reading.name}.")
+    return np.asarray(values.cast(pa.float64()).to_numpy())

@@ -1,54 +1,114 @@
-"""Read a training set from a table: its target, its features, and a summary of both for the user."""
+"""What a model is trained on: a table and its target, with a summary of both for the user, or a dataset."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from mpboost._wording import count, format_number, format_share, list_names
+from mpboost._wording import count, format_share, list_names
 from mpboost.cli.choices import TargetKind
 from mpboost.cli.features import Column, ColumnKind, choose_features, make_training_features, parse_column_names
 from mpboost.cli.output import Output
-from mpboost.cli.targets import as_labels, choose_target_kind, read_target
+from mpboost.cli.target_kinds import as_labels, choose_target_kind, word_classes, word_numbers
+from mpboost.cli.targets import read_target, read_weights
 from mpboost.data.dates import PARTS
 from mpboost.table_files.options import ReadingOptions
 from mpboost.table_files.reading import TableReading, read_files
 
 
 @dataclass(frozen=True)
-class TrainingSet:
-    """A table that is ready for a fit.
+class TrainingSet(ABC):
+    """Rows that are ready for a fit.
 
     Attributes
     ----------
-    X : Table
+    X : Table or BinnedDataset
         The features.
-    y : array
+    y : array or CodedTargets
         The labels or numbers.
     target : str
-        Name of the target column.
+        Name of the target.
     kind : TargetKind
         Classification or regression.
     reason : str
         Why, if the user did not decide.
-    columns : list of Column
-        All other columns, used or left out.
-    reading : TableReading
-        The table, and how it was read.
+    habits : str
+        How a table to predict should be read where there is a choice.
     """
 
-    X: pa.Table
-    y: NDArray[Any]
+    X: Any
+    y: Any
     target: str
     kind: TargetKind
     reason: str
+    habits: str
+
+    @abstractmethod
+    def show(self, out: Output) -> None:
+        """Show the columns, and how they are used."""
+
+
+@dataclass(frozen=True)
+class TrainingTable(TrainingSet):
+    """A table that is ready for a fit.
+
+    Attributes
+    ----------
+    columns : list of Column
+        All columns but the target and the weights, used or left out.
+    reading : TableReading
+        The table, and how it was read.
+    weights : array or None
+        The weights of rows, if a column has them.
+    """
+
     columns: list[Column]
     reading: TableReading
+    weights: NDArray[np.float64] | None = None
+
+    def show(self, out: Output) -> None:
+        """Show the columns, and how they are used."""
+        n_rows = len(self.y)
+        used = {kind: [each for each in self.columns if each.features and each.kind is kind] for kind in ColumnKind}
+        left_out = [each for each in self.columns if not each.features]
+        dates = [*used[ColumnKind.DATE], *used[ColumnKind.TIME]]
+        rows = [("read as", self.reading.description)]
+        rows += [("numbers", list_names(each.name for each in used[ColumnKind.NUMBER]))]
+        rows += [("categories", list_names(f"{each.name} ({each.n_values})" for each in used[ColumnKind.CATEGORY]))]
+        rows += [("dates" if i == 0 else "", _explain_date(each)) for i, each in enumerate(dates)]
+        incomplete = [each for each in self.columns if each.features and each.n_missing]
+        rows += [("missing", list_names(f"{each.name} {format_share(each.n_missing / n_rows)}" for each in incomplete))]
+        rows += group_left_out(left_out)
+        rows += [("target", self._describe_target())]
+        rows += [
+            ("note" if i == 0 else "", note)
+            for i, note in enumerate(self.reading.list_notes(besides=[each.name for each in left_out]))
+        ]
+        out.title(Path(self.reading.name).name, f"{count(n_rows, 'row')}, {count(len(self.columns) + 1, 'column')}")
+        out.rows([row for row in rows if row[1]])
+        out.record(
+            table=self.reading.name,
+            format=self.reading.description,
+            notes=self.reading.list_notes(),
+            rows=n_rows,
+            target=self.target,
+            task=self.kind,
+            features=[name for each in self.columns for name in each.features],
+            derived={each.name: each.features for each in dates},
+            left_out={each.name: each.reason for each in left_out},
+        )
+
+    def _describe_target(self) -> str:
+        if self.kind is TargetKind.REGRESSION:
+            description = word_numbers(self.target, self.y.min(), self.y.max())
+        else:
+            description = word_classes(self.target, *np.unique(self.y, return_counts=True))
+        return f"{description} ({self.reason})" if self.reason else description
 
 
 def choose_target_name(target: str | None, paths: Sequence[str]) -> str:
@@ -58,62 +118,42 @@ def choose_target_name(target: str | None, paths: Sequence[str]) -> str:
     return target or "y"
 
 
-def read_training_set(
+def read_training_table(
     paths: Sequence[str],
     target: str,
     kind: TargetKind,
     options: ReadingOptions,
     *,
+    weights: str | None = None,
     keep: Sequence[str] | None,
     drop: Sequence[str],
-) -> TrainingSet:
+) -> TrainingTable:
     """Read a table and choose its features; ``keep=None`` keeps all columns."""
     reading = read_files(paths, options)
     y = read_target(reading, target)
     kind, reason = choose_target_kind(kind, y, target, reading.obstacles.get(target, ""))
     if kind is TargetKind.CLASSIFICATION:
         y = as_labels(y)
-    kept = reading.table.column_names if keep is None else parse_column_names(keep, reading)
-    columns = choose_features(reading, target=target, keep=kept, drop=parse_column_names(drop, reading))
-    if not any(column.features for column in columns):
-        left_out = "; ".join(f"{column.name} {column.reason}" for column in columns[:5])
-        raise ValueError(f"{reading.name} has no usable column besides the target {target!r}. {left_out}".strip())
+    weighted = None if weights is None else read_weights(reading, weights)
+    names = reading.table.column_names
+    columns = choose_features(
+        reading,
+        target=target,
+        weights=weights,
+        keep=names if keep is None else parse_column_names(keep, names, reading.name),
+        drop=parse_column_names(drop, names, reading.name),
+    )
+    check_any_feature(columns, reading.name, target)
     X = make_training_features(reading.table, columns)
     reading = replace(reading, table=X, written=X)  # the text of a large file is no longer needed
-    return TrainingSet(X, y, target, kind, reason, columns, reading)
+    return TrainingTable(X, y, target, kind, reason, str(reading.habits), columns, reading, weighted)
 
 
-def show_training_set(data: TrainingSet, out: Output) -> None:
-    """Show the columns of a training set, and how they are used."""
-    n_rows = len(data.y)
-    used = {kind: [each for each in data.columns if each.features and each.kind is kind] for kind in ColumnKind}
-    left_out = [each for each in data.columns if not each.features]
-    dates = [*used[ColumnKind.DATE], *used[ColumnKind.TIME]]
-    rows = [("read as", data.reading.description)]
-    rows += [("numbers", list_names(each.name for each in used[ColumnKind.NUMBER]))]
-    rows += [("categories", list_names(f"{each.name} ({each.n_values})" for each in used[ColumnKind.CATEGORY]))]
-    rows += [("dates" if i == 0 else "", _explain_date(each)) for i, each in enumerate(dates)]
-    incomplete = [each for each in data.columns if each.features and each.n_missing]
-    rows += [("missing", list_names(f"{each.name} {format_share(each.n_missing / n_rows)}" for each in incomplete))]
-    rows += _group_left_out(left_out)
-    rows += [("target", _describe_target(data))]
-    rows += [
-        ("note" if i == 0 else "", note)
-        for i, note in enumerate(data.reading.list_notes(besides=[each.name for each in left_out]))
-    ]
-    out.title(Path(data.reading.name).name, f"{count(n_rows, 'row')}, {count(len(data.columns) + 1, 'column')}")
-    out.rows([row for row in rows if row[1]])
-    out.record(
-        table=data.reading.name,
-        format=data.reading.description,
-        notes=data.reading.list_notes(),
-        rows=n_rows,
-        target=data.target,
-        task=data.kind,
-        features=[name for each in data.columns for name in each.features],
-        derived={each.name: each.features for each in dates},
-        left_out={each.name: each.reason for each in left_out},
-    )
+def check_any_feature(columns: Sequence[Column], name: str, target: str | None) -> None:
+    """Raise an error if all columns of a table are left out."""
+    if not any(column.features for column in columns):
+        left_out = "; ".join(f"{column.name} {column.reason}" for column in columns[:5])
+        raise ValueError(f"{name} has no usable column besides the target {target!r}. {left_out}".strip())
 
 
 def _explain_date(column: Column) -> str:
@@ -123,7 +163,7 @@ def _explain_date(column: Column) -> str:
     )
 
 
-def _group_left_out(columns: Sequence[Column]) -> list[tuple[str, str]]:
+def group_left_out(columns: Sequence[Column]) -> list[tuple[str, str]]:
     """Group the columns that are left out by reason; mention --keep where it helps."""
     groups: dict[str, list[str]] = {}
     for column in columns:
@@ -132,15 +172,3 @@ def _group_left_out(columns: Sequence[Column]) -> list[tuple[str, str]]:
     if any("identifier" in reason or "always" in reason for reason in groups):
         rows.append("(--keep NAME uses such a column anyway)")
     return [("left out" if i == 0 else "", row) for i, row in enumerate(rows)]
-
-
-def _describe_target(data: TrainingSet) -> str:
-    if data.kind is TargetKind.REGRESSION:
-        low, high = data.y.min(), data.y.max()
-        description = f"{data.target}, a number from {format_number(low)} to {format_number(high)}"
-    else:
-        classes, counts = np.unique(data.y, return_counts=True)
-        order = np.argsort(-counts, kind="stable")
-        shares = list_names((f"{classes[i]} {format_share(counts[i] / len(data.y))}" for i in order), 5)
-        description = f"{data.target}, {count(len(classes), 'class')}: {shares}"
-    return f"{description} ({data.reason})" if data.reason else description

@@ -38,12 +38,16 @@ class CodedTargets:
     def __getitem__(self, rows: Any) -> "CodedTargets":
         return CodedTargets(self.values, self.codes[rows])
 
-    def list_distinct(self) -> NDArray[Any]:
-        """List the values that some row has."""
+    def count_values(self) -> NDArray[np.int64]:
+        """Count the rows that have each value."""
         counts = np.zeros(len(self.values), dtype=np.int64)
         for start in range(0, len(self.codes), ROWS_AT_ONCE):
             counts += np.bincount(self.codes[start : start + ROWS_AT_ONCE], minlength=len(self.values))
-        return self.values[counts > 0]
+        return counts
+
+    def list_distinct(self) -> NDArray[Any]:
+        """List the values that some row has."""
+        return self.values[self.count_values() > 0]
 
     def spread(self) -> NDArray[Any]:
         """Return the value of each row."""

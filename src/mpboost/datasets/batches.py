@@ -18,6 +18,9 @@ from mpboost.data.tables import SparseTable
 #: Cells of a batch that is cut from a larger table, and the limits of its number of rows.
 BATCH_CELLS, MIN_BATCH_ROWS, MAX_BATCH_ROWS = 1 << 22, 1 << 14, 1 << 18
 
+#: Bytes of a column of a Parquet file that are read at a time.
+BUFFER_BYTES = 1 << 20
+
 
 class Batch(NamedTuple):
     """Some of the rows of a dataset.
@@ -204,6 +207,9 @@ class ParquetBatches:
                     place = f"{path}, rows {start} to {start + len(table) - 1}"
                     start += len(table)
                     yield self._choice.split(table, place)
+                n_left = file.metadata.num_rows - start
+            if n_left:  # pyarrow ends without an error where a file was cut
+                raise ValueError(f"{path}: its last {n_left} rows are damaged or were cut off while it was read.")
 
     @contextmanager
     def _open(self, path: Path) -> Iterator[Any]:
@@ -211,9 +217,12 @@ class ParquetBatches:
         import pyarrow.parquet as pq
 
         try:
-            with pq.ParquetFile(path, memory_map=True) as file:
+            # Not mapped: a file that is cut meanwhile would end the process. pre_buffer would keep all that was read.
+            with pq.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
                 yield file
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # says itself what is wrong
+                raise
             raise ValueError(f"{path}: this cannot be read as a Parquet file ({error}).") from error
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mpboost import _native
 from mpboost.data.categories import MISSING
 from mpboost.data.tables import Rows
-from mpboost.datasets.survey import Known
+from mpboost.datasets.known import Known
 
 #: The name of the categories that were too rare to be remembered.
 OTHER = "(other)"

@@ -19,8 +19,9 @@ from mpboost.data.sources import view_as_block
 from mpboost.data.tables import ColumnTable, DenseTable, Table, as_native
 from mpboost.datasets.batches import Batches
 from mpboost.datasets.dataset_file import Content, describe_size
+from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader, Column, named_errors
-from mpboost.datasets.survey import Known, Survey, count_rows
+from mpboost.datasets.survey import Survey, count_rows
 from mpboost.datasets.targets import read_weights
 
 CHANGED = (
@@ -182,7 +183,8 @@ def check_room(folder: Path, n_rows: int, n_features: int) -> None:
     if needed > free:
         raise OSError(
             f"{n_rows} rows of {n_features} features need {describe_size(needed)}, but only {describe_size(free)} are "
-            f"free in {folder}: choose another file=, or check that the batches end."
+            f"free in {folder}: choose another file= (on the command line -o), or check that "
+            "the batches end."
         )
 
 
@@ -196,6 +198,6 @@ def _reserve(file: int, path: Path, size: int) -> None:
             raise OSError(
                 error.errno,
                 f"The dataset needs {describe_size(size)}, but {path.parent} has only {describe_size(free)} free "
-                f"({error.strerror}): choose another file=",
+                f"({error.strerror}): choose another file=, on the command line -o",
             ) from error
     os.ftruncate(file, size)

@@ -17,6 +17,7 @@ from mpboost import _native
 from mpboost._bars import Bar
 from mpboost._files import write_whole
 from mpboost._threads import make_threads
+from mpboost._wording import format_number
 from mpboost.containers.container import ContainerError
 from mpboost.data.targets import Targets, spread_targets
 from mpboost.datasets.batches import (
@@ -31,8 +32,9 @@ from mpboost.datasets.batches import (
 from mpboost.datasets.coded_table import CodedTable
 from mpboost.datasets.coding import check_room, write_dataset
 from mpboost.datasets.dataset_file import Columns, DatasetFileError, describe_size, make_content, read_dataset_file
+from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader
-from mpboost.datasets.survey import Known, survey_batches
+from mpboost.datasets.survey import survey_batches
 
 #: The end of names of files with datasets.
 SUFFIX = ".mpcols"
@@ -243,10 +245,29 @@ class BinnedDataset:
         dataset : BinnedDataset
             The dataset.
         """
+        options = categorical_features, max_bins, like, file, n_jobs, verbose
+        return cls._from_table(X, y, sample_weight, None, None, *options)
+
+    @classmethod
+    def _from_table(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        target_name: str | None,
+        table_habits: str | None,
+        categorical_features: Any = "from_dtype",
+        max_bins: int = 255,
+        like: Any = None,
+        file: str | os.PathLike[str] | None = None,
+        n_jobs: int | None = -1,
+        verbose: int = 0,
+    ) -> Self:
+        """Make a dataset from a table in memory; keep the name of its target, and how its file was read."""
         if is_lazy(X):
             raise TypeError("X is a lazy frame: use BinnedDataset.from_batches(X, target=...).")
-        options = Choice(), categorical_features, max_bins, like, file, n_jobs, verbose
-        return cls._build(lambda: TableBatches(X, y, sample_weight), *options)
+        options = Choice(target_name), categorical_features, max_bins, like, file, n_jobs, verbose
+        return cls._build(lambda: TableBatches(X, y, sample_weight), *options, table_habits)
 
     @classmethod
     def _build(
@@ -259,6 +280,7 @@ class BinnedDataset:
         file: str | os.PathLike[str] | None,
         n_jobs: int | None,
         verbose: int,
+        table_habits: str | None = None,
     ) -> Self:
         if not isinstance(max_bins, int | np.integer) or not 2 <= max_bins <= 255:
             raise ValueError(f"max_bins must be a whole number from 2 to 255, not {max_bins!r}.")
@@ -269,13 +291,15 @@ class BinnedDataset:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(file))
             with write_whole(file) as path:
                 path.touch()  # a folder that cannot be written to is noticed before the rows are read
-                _write(path, batches, choice, categorical_features, int(max_bins), known, threads, verbose)
+                _write(
+                    path, batches, choice, categorical_features, int(max_bins), known, threads, verbose, table_habits
+                )
             return cls(file)
         handle, name = tempfile.mkstemp(prefix="mpboost-", suffix=SUFFIX)
         os.close(handle)
         path = Path(name)
         try:
-            _write(path, batches, choice, categorical_features, int(max_bins), known, threads, verbose)
+            _write(path, batches, choice, categorical_features, int(max_bins), known, threads, verbose, table_habits)
             dataset = cls(path)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -308,6 +332,11 @@ class BinnedDataset:
     def target_name(self) -> str | None:
         """Name of the target."""
         return self._content.target_name
+
+    @property
+    def table_habits(self) -> str | None:
+        """How the command line read the table where there was a choice; None if it did not."""
+        return self._content.table_habits
 
     @property
     def max_bins(self) -> int:
@@ -414,6 +443,7 @@ def _write(
     like: Known | None,
     threads: _native.Threads,
     verbose: int,
+    table_habits: str | None,
 ) -> None:
     """Read the rows twice and write the file of a dataset."""
     reader = None if like is not None else BatchReader(categorical_features)
@@ -430,7 +460,7 @@ def _write(
     known = like if features is None else features.finish(max_bins, threads)
     assert known is not None
     name = None if choice.target is None else str(choice.target)
-    content = make_content(known, survey.n_rows, survey.targets, name, survey.has_weights)
+    content = make_content(known, survey.n_rows, survey.targets, name, survey.has_weights, table_habits)
     with _show_pass("coding", survey.n_rows, verbose) as show:
         write_dataset(path, content, survey, batches, reader, lambda n_rows, _: show(n_rows), threads)
 
@@ -451,8 +481,9 @@ class _PassBar(Bar):
 
     def _draw(self) -> None:
         seconds = max(time.monotonic() - self._start, 1e-9)
-        whole = f" of {self._total:,}" if self._total is not None else ""
-        words = f"{self._words} {self._n_done:,}{whole} rows, {self._n_done / seconds:,.0f} a second"
+        whole = f" of {format_number(self._total)}" if self._total is not None else ""
+        speed = format_number(self._n_done / seconds)
+        words = f"{self._words} {format_number(self._n_done)}{whole} rows, {speed} a second"
         self._show(self._n_done, words)
 
     def close(self) -> None:

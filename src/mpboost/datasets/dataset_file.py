@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from mpboost.containers.attribute_kinds import Array, Field, Labels, Parts, Rule
 from mpboost.containers.container import Arrays, ContainerError, Format, pack_container, read_container
 from mpboost.containers.features import TABLE_FEATURES, check_categories
 from mpboost.data.targets import CodedTargets, Targets
-from mpboost.datasets.survey import Known
-from mpboost.datasets.targets import TargetSurvey
+from mpboost.datasets.known import Known
+
+if TYPE_CHECKING:
+    from mpboost.datasets.targets import TargetSurvey
 
 MAGIC, SCHEMA = b"\x89MPC\r\n\x1a\n", 1
 DATASET_FORMAT = Format(
@@ -146,7 +148,12 @@ class Content:
 
 
 def make_content(
-    known: Known, n_rows: int, targets: TargetSurvey | None, target_name: str | None, has_weights: bool
+    known: Known,
+    n_rows: int,
+    targets: "TargetSurvey | None",
+    target_name: str | None,
+    has_weights: bool,
+    table_habits: str | None = None,
 ) -> Content:
     """Describe a dataset whose columns are not written yet."""
     n_columns = int(known.features["n_features_in_"]) + (targets is not None) + has_weights
@@ -159,6 +166,7 @@ def make_content(
         None if targets is None else targets.stored_dtype,
         None if targets is None else targets.values,
         has_weights,
+        table_habits,
     )
 
 

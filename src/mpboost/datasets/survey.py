@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from mpboost import _native
 from mpboost.data.categories import Categories, Factors, Key, choose_categories, count_categories
 from mpboost.data.checks import refuse_odd_numbers
 from mpboost.data.tables import join_mappers, split_codes
 from mpboost.datasets.batches import Batches
+from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader, Kind, named_errors
 from mpboost.datasets.targets import TargetSurvey, read_weights
 
@@ -22,40 +22,6 @@ MAX_COUNTED = 1 << 20
 
 #: Sampled rows that are kept at a time; of these, about 200 000 are left in the end.
 MAX_SAMPLED = 300_000
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of the features of a dataset, and of a model that was trained on it.
-
-    Attributes
-    ----------
-    features : dict
-        Attributes about the features, as those of estimators: ``n_features_in_``, ``feature_names_in_``,
-        ``is_categorical_``, ``categories_``, ``has_other_category_``; None if there are none.
-    mapper : BinMapper
-        The bins of the features.
-    max_bins : int
-        The most bins that a feature may have.
-    """
-
-    features: dict[str, Any]
-    mapper: _native.BinMapper
-    max_bins: int
-
-    def make_reader(self) -> BaseEstimator:
-        """Make an object that tables are checked against, as if it were a fitted estimator."""
-        reader = BaseEstimator()
-        vars(reader).update({name: value for name, value in self.features.items() if value is not None})
-        return reader
-
-    def equals(self, other: "Known") -> bool:
-        """Check whether features, categories and bins are the same, so that codes mean the same."""
-        return (
-            np.array_equal(self.mapper.offsets, other.mapper.offsets)
-            and np.array_equal(self.mapper.edges, other.mapper.edges)
-            and all(_is_same(self.features.get(name), other.features.get(name)) for name in self.features)
-        )
 
 
 @dataclass
@@ -299,7 +265,7 @@ class CategoryCounts:
             self._has_forgotten = True
             warnings.warn(
                 f"Column {self._name!r} has more than {MAX_COUNTED} categories: rare ones are forgotten while the "
-                "others are counted. If it numbers the rows, leave it out (columns=).",
+                "others are counted. If it numbers the rows, leave it out (columns=, on the command line --drop).",
                 stacklevel=5,
             )
         frequent = sorted(self.counts, key=lambda key: -self.counts[key])[: MAX_COUNTED // 2]
@@ -321,9 +287,3 @@ class CategoryCounts:
 def _are_text(names: list[Any]) -> bool:
     """Check whether names are text: others do not count as names, as in scikit-learn."""
     return all(isinstance(name, str) for name in names)
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    return type(one) is type(other) and bool(one == other)

@@ -112,7 +112,9 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
 def _factorise(y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return distinct values and the position of each row's value; or, for numbers, the values of rows and None."""
     native = read_native(y, "y")
-    if isinstance(native, nw.Series) and native.dtype in CATEGORICAL_TYPES:
+    if isinstance(native, nw.Series) and native.dtype == nw.Decimal:
+        y = native.cast(nw.Float64).to_native()
+    elif isinstance(native, nw.Series) and native.dtype in CATEGORICAL_TYPES:
         factors = FrameSource([native]).read_factors(0)
         n_missing = int(np.isin(factors.positions, [-1, *np.flatnonzero([v is None for v in factors.values])]).sum())
         _refuse_missing(n_missing, len(factors.positions))

@@ -47,6 +47,7 @@ NOT_TABLES = {
     b"\x80\x04": "a pickle",
     b"\x80\x05": "a pickle",
     b"\x89MPB": "a model of mpboost",
+    b"\x89MPC": "a dataset of mpboost",
 }
 
 

@@ -53,6 +53,11 @@ class TableReading:
     habits: Habits
     written: pa.Table
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the file is text, so that its columns had to be converted."""
+        return self.written is not self.table
+
     def list_notes(self, besides: Collection[str] = ()) -> list[str]:
         """List the notes, and why columns are read as words, except for some columns."""
         why = {name: obstacle for name, obstacle in self.obstacles.items() if name not in besides}
@@ -75,13 +80,12 @@ def read_files(
     usual : Habits
         What the training table showed, for a table to predict.
     """
-    files = _list_files(paths)
+    files = list_files(paths)
     read = [_read(path, options) for path in files]
     table = _join([each.table for each in read], files)
-    name = read[0].name if len(read) == 1 else f"{read[0].name} and {len(read) - 1} more"
+    name, description = name_files([each.name for each in read], read[0].description)
     if table.num_rows == 0 or table.num_columns == 0:
         raise ValueError(f"{name} is empty: it has {count(table.num_rows, 'row')}.")
-    description = read[0].description + ("" if len(read) == 1 else f", {len(read)} files")
     notes = list(dict.fromkeys(note for each in read for note in each.notes))
     if not any(each.has_text for each in read):
         return TableReading(table, name, description, notes, {}, Habits(), table)
@@ -202,11 +206,10 @@ def _read(path: str, options: ReadingOptions) -> _FileReading:
         names, notes = name_columns(table.column_names)
         return _FileReading(file.name, table.rename_columns(names), str(kind), notes)
     except (pa.ArrowException, zipfile.BadZipFile, OSError, EOFError, UnicodeError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise ValueError(f"{file.name} cannot be read: {reason}.") from error
+        raise ValueError(f"{file.name} cannot be read: {describe_error(error)}.") from error
 
 
-def _list_files(paths: Paths) -> list[str]:
+def list_files(paths: Paths) -> list[str]:
     """List the files that paths, patterns and folders stand for."""
     files: list[str] = []
     for each in [paths] if isinstance(paths, str | os.PathLike) else paths:
@@ -231,15 +234,32 @@ def _list_files(paths: Paths) -> list[str]:
 
 def _join(tables: Sequence[pa.Table], files: Sequence[str]) -> pa.Table:
     """Put the rows of several tables below each other; all must have the columns of the first."""
-    first, names = tables[0], set(tables[0].column_names)
-    for table, path in zip(tables[1:], files[1:], strict=True):
-        if differing := names ^ set(table.column_names):
-            names_of_one = list_names(map(repr, sorted(differing)))
-            raise ValueError(f"{files[0]} and {path} have different columns: only one of them has {names_of_one}.")
+    first = tables[0]
+    check_same_columns([table.column_names for table in tables], files)
     try:
         return pa.concat_tables([table.select(first.column_names) for table in tables], promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise ValueError(f"The files have columns of different types: {str(error).splitlines()[0]}") from error
+
+
+def check_same_columns(columns: Sequence[Sequence[str]], files: Sequence[str]) -> None:
+    """Raise a ValueError if a file has other columns than the first."""
+    for others, path in zip(columns[1:], files[1:], strict=True):
+        if differing := set(columns[0]) ^ set(others):
+            names_of_one = list_names(map(repr, sorted(differing)))
+            raise ValueError(f"{files[0]} and {path} have different columns: only one of them has {names_of_one}.")
+
+
+def name_files(names: Sequence[str], description: str) -> tuple[str, str]:
+    """Name the files that are read as one table, and describe them, given the description of the first."""
+    if len(names) == 1:
+        return names[0], description
+    return f"{names[0]} and {len(names) - 1} more", f"{description}, {len(names)} files"
+
+
+def describe_error(error: Exception) -> str:
+    """Describe an error of a library in one line, without a point at its end."""
+    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
 
 
 def _make_frame(table: pa.Table, kind: str | None) -> Any:
