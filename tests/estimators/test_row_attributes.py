@@ -54,6 +54,8 @@ def test_large_models_say_why_an_attribute_is_not_there(make_models, estimator, 
         large.nonsense  # noqa: B018
     with pytest.raises(AttributeError, match="it was trained on"):
         mpboost.find_label_issues(large)
+    with pytest.raises(ValueError, match=r"it was trained on .* A report needs it"):
+        mpboost.report(large, *load(return_X_y=True))
 
 
 @pytest.mark.parametrize(("estimator", "load"), SUBJECTS)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.row_attributes import explain_absence
 from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.judgement import Judgement, find_trained_rows, judge, judge_table
 from mpboost.reporting.advice import advise
@@ -39,6 +40,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Summarise a model and a table: its training table, or new data."""
     check_model(model)
+    if not hasattr(model, "observation_probabilities_"):
+        raise ValueError(explain_absence("observation_probabilities_", model.n_samples_) + " A report needs it.")
     table = ReportTable(X, getattr(model, "feature_names_in_", None))
     if table.n_features != model.n_features_in_:
         raise ValueError(
