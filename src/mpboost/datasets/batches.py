@@ -3,7 +3,6 @@
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,9 +16,6 @@ from mpboost.data.tables import SparseTable
 
 #: Cells of a batch that is cut from a larger table, and the limits of its number of rows.
 BATCH_CELLS, MIN_BATCH_ROWS, MAX_BATCH_ROWS = 1 << 22, 1 << 14, 1 << 18
-
-#: Bytes of a column of a Parquet file that are read at a time.
-BUFFER_BYTES = 1 << 20
 
 
 class Batch(NamedTuple):
@@ -143,6 +139,8 @@ class TableBatches:
     """The rows of a table in memory, or of a memory map."""
 
     def __init__(self, X: Any, y: Any, sample_weight: Any):
+        if is_lazy(X):
+            raise TypeError("X is a lazy frame: use BinnedDataset.from_batches(X, target=...).")
         self._frame = read_native(X, "X")
         if isinstance(self._frame, nw.Series):
             raise ValueError("Expected 2D array, got a single column instead: pass a frame with one column.")
@@ -166,14 +164,11 @@ class TableBatches:
         step = count_batch_rows(self._X.shape[1])
         for start in range(0, self.n_rows, step):
             rows = slice(start, min(start + step, self.n_rows))
-            some = self._frame[rows]
-            X = (
-                some.to_native()
-                if isinstance(some, nw.DataFrame)
-                else some.toarray()
-                if sparse.issparse(some)
-                else some
-            )
+            X = self._frame[rows]
+            if isinstance(X, nw.DataFrame):
+                X = X.to_native()
+            elif sparse.issparse(X):
+                X = X.toarray()
             y, weights = (_take(values, rows) for values in (self._y, self._weights))
             yield Batch(f"Rows {rows.start} to {rows.stop - 1}", X, y, weights)
 
@@ -182,48 +177,31 @@ class ParquetBatches:
     """The rows of Parquet files, one file after the other."""
 
     def __init__(self, paths: Sequence[Path], choice: Choice):
+        from mpboost.table_files.parquet import open_file  # needs pyarrow
+
         self._paths = paths
         self._choice = choice
+        self._n_columns: list[int] = []
         self.n_rows = 0
         for path in paths:
-            with self._open(path) as file:
+            with open_file(os.fspath(path)) as file:
+                names = file.schema_arrow.names
+                missing = [name for name in choice.read or () if name not in names]
+                if missing:
+                    raise ValueError(f"{path}: there is no column {missing[0]!r}; there are {_list_some(names)}.")
+                self._n_columns.append(len(choice.read or names))
                 self.n_rows += file.metadata.num_rows
 
     def __iter__(self) -> Iterator[Batch]:
-        """Read the files batch by batch: of a file, only some row groups are in memory at a time."""
-        import pyarrow as pa
+        """Read the files batch by batch."""
+        from mpboost.table_files.parquet import read_file
 
-        for path in self._paths:
-            with self._open(path) as file:
-                names = self._choice.read
-                missing = [name for name in names or () if name not in file.schema_arrow.names]
-                if missing:
-                    raise ValueError(
-                        f"{path}: there is no column {missing[0]!r}; there are {_list_some(file.schema_arrow.names)}."
-                    )
-                step, start = count_batch_rows(len(names or file.schema_arrow.names)), 0
-                for batch in file.iter_batches(step, columns=names):
-                    table = pa.Table.from_batches([batch])
-                    place = f"{path}, rows {start} to {start + len(table) - 1}"
-                    start += len(table)
-                    yield self._choice.split(table, place)
-                n_left = file.metadata.num_rows - start
-            if n_left:  # pyarrow ends without an error where a file was cut
-                raise ValueError(f"{path}: its last {n_left} rows are damaged or were cut off while it was read.")
-
-    @contextmanager
-    def _open(self, path: Path) -> Iterator[Any]:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            # Not mapped: a file that is cut meanwhile would end the process. pre_buffer would keep all that was read.
-            with pq.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
-                yield file
-        except (pa.ArrowException, OSError) as error:
-            if isinstance(error, OSError) and error.errno is not None:  # says itself what is wrong
-                raise
-            raise ValueError(f"{path}: this cannot be read as a Parquet file ({error}).") from error
+        for path, n_columns in zip(self._paths, self._n_columns, strict=True):
+            start = 0
+            for table in read_file(os.fspath(path), self._choice.read, count_batch_rows(n_columns)):
+                place = f"{path}, rows {start} to {start + len(table) - 1}"
+                start += len(table)
+                yield self._choice.split(table, place)
 
 
 def find_parquet_files(paths: Any) -> list[Path]:

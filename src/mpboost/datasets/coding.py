@@ -18,7 +18,7 @@ from mpboost.data.checks import check_table
 from mpboost.data.sources import view_as_block
 from mpboost.data.tables import ColumnTable, DenseTable, Table, as_native
 from mpboost.datasets.batches import Batches
-from mpboost.datasets.dataset_file import Content, describe_size
+from mpboost.datasets.dataset_file import Content, align, describe_size
 from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader, Column, named_errors
 from mpboost.datasets.survey import Survey, count_rows
@@ -49,15 +49,12 @@ class ColumnCoder:
         """Read a batch; return its table, and a number to know it again by."""
         columns, checksum = self._reader.read(X, place)
         n_rows = count_rows(X)
-        coded = [self._encode(columns.get(name), chosen, n_rows) for name, chosen in self._pairs]
+        pairs = zip(self._names, self._categories, strict=True)
+        coded = [self._encode(columns.get(name), chosen, n_rows) for name, chosen in pairs]
         block = None if any(self._categories) else view_as_block(coded)
         if block is not None:
             return DenseTable(as_native(block)), checksum
         return ColumnTable(coded, [None if each is None else each.n_codes for each in self._categories]), checksum
-
-    @property
-    def _pairs(self) -> list[tuple[Any, Categories | None]]:
-        return list(zip(self._names, self._categories, strict=True))
 
     @staticmethod
     def _encode(column: Column | None, categories: Categories | None, n_rows: int) -> NDArray[Any]:
@@ -122,7 +119,7 @@ class DatasetWriter:
     def __init__(self, path: Path, content: Content, start: int):
         self._content = content
         self._ends = content.list_ends(start)
-        self._first = -(-start // 4096) * 4096
+        self._first = align(start)
         self._checksums = [0] * len(content.checksums)
         self._has_missing = np.zeros(content.n_features, dtype=bool)
         self.n_written = 0

@@ -3,10 +3,8 @@
 import errno
 import os
 import tempfile
-import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,10 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._bars import Bar
 from mpboost._files import write_whole
-from mpboost._threads import make_threads
-from mpboost._wording import format_number
 from mpboost.containers.container import ContainerError
 from mpboost.data.targets import Targets, spread_targets
 from mpboost.datasets.batches import (
@@ -29,12 +24,10 @@ from mpboost.datasets.batches import (
     find_parquet_files,
     is_lazy,
 )
+from mpboost.datasets.building import BuildOptions, build_dataset, sink_lazy_frame
 from mpboost.datasets.coded_table import CodedTable
-from mpboost.datasets.coding import check_room, write_dataset
-from mpboost.datasets.dataset_file import Columns, DatasetFileError, describe_size, make_content, read_dataset_file
+from mpboost.datasets.dataset_file import Columns, DatasetFileError, describe_size, read_dataset_file
 from mpboost.datasets.known import Known
-from mpboost.datasets.reading import BatchReader
-from mpboost.datasets.survey import survey_batches
 
 #: The end of names of files with datasets.
 SUFFIX = ".mpcols"
@@ -171,11 +164,9 @@ class BinnedDataset:
         dataset : BinnedDataset
             The dataset.
         """
-        files = find_parquet_files(paths)
         choice = Choice(target, sample_weight, columns)
-        return cls._build(
-            lambda: ParquetBatches(files, choice), choice, categorical_features, max_bins, like, file, n_jobs, verbose
-        )
+        options = _make_options(categorical_features, max_bins, like, n_jobs, verbose, target)
+        return cls._build(ParquetBatches(find_parquet_files(paths), choice), options, file)
 
     @classmethod
     def from_batches(
@@ -209,11 +200,11 @@ class BinnedDataset:
             The dataset.
         """
         choice = Choice(target, sample_weight, columns)
-        options = choice, categorical_features, max_bins, like, file, n_jobs, verbose
+        options = _make_options(categorical_features, max_bins, like, n_jobs, verbose, target)
         if is_lazy(batches):
-            with _sink(batches, file) as parquet:
-                return cls._build(lambda: ParquetBatches([parquet], choice), *options)
-        return cls._build(lambda: FunctionBatches(batches, choice), *options)
+            with sink_lazy_frame(batches, file) as parquet:
+                return cls._build(ParquetBatches([parquet], choice), options, file)
+        return cls._build(FunctionBatches(batches, choice), options, file)
 
     @classmethod
     def from_arrays(
@@ -245,8 +236,8 @@ class BinnedDataset:
         dataset : BinnedDataset
             The dataset.
         """
-        options = categorical_features, max_bins, like, file, n_jobs, verbose
-        return cls._from_table(X, y, sample_weight, None, None, *options)
+        options = _make_options(categorical_features, max_bins, like, n_jobs, verbose)
+        return cls._build(TableBatches(X, y, sample_weight), options, file)
 
     @classmethod
     def _from_table(
@@ -256,50 +247,31 @@ class BinnedDataset:
         sample_weight: Any,
         target_name: str | None,
         table_habits: str | None,
-        categorical_features: Any = "from_dtype",
+        *,
         max_bins: int = 255,
         like: Any = None,
         file: str | os.PathLike[str] | None = None,
-        n_jobs: int | None = -1,
         verbose: int = 0,
     ) -> Self:
         """Make a dataset from a table in memory; keep the name of its target, and how its file was read."""
-        if is_lazy(X):
-            raise TypeError("X is a lazy frame: use BinnedDataset.from_batches(X, target=...).")
-        options = Choice(target_name), categorical_features, max_bins, like, file, n_jobs, verbose
-        return cls._build(lambda: TableBatches(X, y, sample_weight), *options, table_habits)
+        options = _make_options("from_dtype", max_bins, like, -1, verbose, target_name, table_habits)
+        return cls._build(TableBatches(X, y, sample_weight), options, file)
 
     @classmethod
-    def _build(
-        cls,
-        make_batches: Callable[[], Batches],
-        choice: Choice,
-        categorical_features: Any,
-        max_bins: int,
-        like: Any,
-        file: str | os.PathLike[str] | None,
-        n_jobs: int | None,
-        verbose: int,
-        table_habits: str | None = None,
-    ) -> Self:
-        if not isinstance(max_bins, int | np.integer) or not 2 <= max_bins <= 255:
-            raise ValueError(f"max_bins must be a whole number from 2 to 255, not {max_bins!r}.")
-        known = None if like is None else find_known(like)
-        threads, batches = make_threads(n_jobs), make_batches()
+    def _build(cls, batches: Batches, options: BuildOptions, file: str | os.PathLike[str] | None) -> Self:
+        """Build a dataset in a file, or in a temporary one that goes along with the object."""
         if file is not None:
             if os.path.isdir(file):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(file))
             with write_whole(file) as path:
                 path.touch()  # a folder that cannot be written to is noticed before the rows are read
-                _write(
-                    path, batches, choice, categorical_features, int(max_bins), known, threads, verbose, table_habits
-                )
+                build_dataset(path, batches, options)
             return cls(file)
         handle, name = tempfile.mkstemp(prefix="mpboost-", suffix=SUFFIX)
         os.close(handle)
         path = Path(name)
         try:
-            _write(path, batches, choice, categorical_features, int(max_bins), known, threads, verbose, table_habits)
+            build_dataset(path, batches, options)
             dataset = cls(path)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -356,7 +328,7 @@ class BinnedDataset:
 
     @property
     def targets(self) -> Targets | None:
-        """The targets as they are stored, if there are few different ones, as these and codes."""
+        """The targets as they are stored: where few values differ, as these values and a code for each row."""
         try:
             return self._open_columns().read_targets()
         except ContainerError as error:
@@ -423,6 +395,23 @@ class BinnedDataset:
         return type(self), (self.path,)
 
 
+def _make_options(
+    categorical_features: Any,
+    max_bins: int,
+    like: Any,
+    n_jobs: int | None,
+    verbose: int,
+    target_name: Any = None,
+    table_habits: str | None = None,
+) -> BuildOptions:
+    """Check the options that users pass."""
+    if not isinstance(max_bins, int | np.integer) or not 2 <= max_bins <= 255:
+        raise ValueError(f"max_bins must be a whole number from 2 to 255, not {max_bins!r}.")
+    known = None if like is None else find_known(like)
+    name = None if target_name is None else str(target_name)
+    return BuildOptions(categorical_features, int(max_bins), known, n_jobs, verbose, name, table_habits)
+
+
 def find_known(like: Any) -> Known:
     """Return the features and bins of a dataset or of a fitted model of trees."""
     if isinstance(like, BinnedDataset):
@@ -432,91 +421,6 @@ def find_known(like: Any) -> Known:
         raise TypeError(f"like must be a BinnedDataset or a fitted model of native trees, not {type(like).__name__}.")
     names = ("n_features_in_", "feature_names_in_", "is_categorical_", "categories_", "has_other_category_")
     return Known({name: getattr(like, name, None) for name in names}, mapper, int(getattr(like, "max_bins", 255)))
-
-
-def _write(
-    path: Path,
-    batches: Batches,
-    choice: Choice,
-    categorical_features: Any,
-    max_bins: int,
-    like: Known | None,
-    threads: _native.Threads,
-    verbose: int,
-    table_habits: str | None,
-) -> None:
-    """Read the rows twice and write the file of a dataset."""
-    reader = None if like is not None else BatchReader(categorical_features)
-    n_seen = 0
-    with _show_pass("looking at", batches.n_rows, verbose) as show:
-
-        def look(n_rows: int, n_features: int) -> None:
-            nonlocal n_seen
-            n_seen += n_rows
-            check_room(path.parent, n_seen, n_features if like is None else int(like.features["n_features_in_"]))
-            show(n_rows)
-
-        survey, features = survey_batches(batches, reader, look)
-    known = like if features is None else features.finish(max_bins, threads)
-    assert known is not None
-    name = None if choice.target is None else str(choice.target)
-    content = make_content(known, survey.n_rows, survey.targets, name, survey.has_weights, table_habits)
-    with _show_pass("coding", survey.n_rows, verbose) as show:
-        write_dataset(path, content, survey, batches, reader, lambda n_rows, _: show(n_rows), threads)
-
-
-class _PassBar(Bar):
-    """A progress bar of a pass over rows: rows, rows per second and the time left."""
-
-    def __init__(self, words: str, n_rows: int | None):
-        super().__init__()
-        self._words, self._total = words, n_rows
-        self._start, self._n_done = time.monotonic(), 0
-        self._open(n_rows if n_rows is not None else 0, shows_count=False)
-
-    def move(self, n_rows: int) -> None:
-        self._n_done += n_rows
-        if self._is_due:
-            self._draw()
-
-    def _draw(self) -> None:
-        seconds = max(time.monotonic() - self._start, 1e-9)
-        whole = f" of {format_number(self._total)}" if self._total is not None else ""
-        speed = format_number(self._n_done / seconds)
-        words = f"{self._words} {format_number(self._n_done)}{whole} rows, {speed} a second"
-        self._show(self._n_done, words)
-
-    def close(self) -> None:
-        if self._progress is not None:
-            with self._closing():
-                self._draw()
-
-
-@contextmanager
-def _show_pass(words: str, n_rows: int | None, verbose: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar; yield a function that moves it by some rows."""
-    if not verbose:
-        yield lambda n_rows: None
-        return
-    bar = _PassBar(words, n_rows)
-    try:
-        yield bar.move
-    finally:
-        bar.close()
-
-
-@contextmanager
-def _sink(frame: Any, file: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """Write the rows of a lazy frame to a Parquet file for a while: it is computed only once."""
-    folder = None if file is None else Path(os.path.abspath(file)).parent
-    handle, name = tempfile.mkstemp(prefix=".mpboost-", suffix=".parquet", dir=folder)
-    os.close(handle)
-    try:
-        frame.sink_parquet(name)
-        yield Path(name)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
 
 
 def _remove(path: Path, process: int) -> None:

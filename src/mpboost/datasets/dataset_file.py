@@ -122,7 +122,7 @@ class Content:
         sizes = [self.n_features * self.stride]
         sizes.append(0 if self.target_dtype is None else self.n_rows * self.target_dtype.itemsize)
         sizes.append(self.n_rows * 8 if self.has_weights else 0)
-        return list(accumulate(sizes, lambda end, size: _align(end) + size if size else end, initial=start))[1:]
+        return list(accumulate(sizes, lambda end, size: align(end) + size if size else end, initial=start))[1:]
 
     def pack(self) -> Iterator[bytes | memoryview]:
         """Yield the bytes of the container that the file begins with."""
@@ -179,7 +179,7 @@ def read_content(file: BinaryIO) -> tuple[Content, int]:
     size, end = os.fstat(file.fileno()).st_size, content.list_ends(start)[-1]
     if size != end:
         raise ContainerError(f"it should have {end} bytes, but has {size}. Was copying interrupted? Copy it again.")
-    return content, _align(start)
+    return content, align(start)
 
 
 def _unpack(header: dict[str, Any], arrays: Arrays) -> Content:
@@ -237,8 +237,8 @@ class Columns:
         ends = content.list_ends(start)
         n_codes = content.n_features * content.stride
         self.codes = data[start : start + n_codes].reshape(content.n_features, content.stride)
-        self._targets = data[_align(ends[0]) : ends[1]]
-        self._weights = data[_align(ends[1]) : ends[2]]
+        self._targets = data[align(ends[0]) : ends[1]]
+        self._weights = data[align(ends[1]) : ends[2]]
 
     def read_targets(self) -> Targets | None:
         """Return the targets, checked as far as memory may depend on them."""
@@ -280,7 +280,8 @@ def describe_size(n_bytes: float) -> str:
     return f"{n_bytes / 2 ** (10 * power):.{1 if power else 0}f} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
-def _align(position: int) -> int:
+def align(position: int) -> int:
+    """Return the first place at or after a position where columns may begin."""
     return -(-position // PAGE) * PAGE
 
 

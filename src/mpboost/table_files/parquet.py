@@ -50,13 +50,8 @@ class ParquetFiles:
         """Read some columns of all rows, about ``n_rows`` rows at a time."""
         schema = pa.schema([self.schema.field(name) for name in columns])
         for path in self.paths:
-            with _open(path) as file:
-                n_left = file.metadata.num_rows
-                for batch in file.iter_batches(n_rows, columns=list(columns)):
-                    n_left -= batch.num_rows
-                    yield pa.Table.from_batches([batch]).select(list(columns)).cast(schema)
-            if n_left:  # pyarrow ends without an error where a file was cut
-                raise ValueError(f"{path} cannot be read: its last {count(n_left, 'row')} are damaged or were cut off.")
+            for table in read_file(path, list(columns), n_rows):
+                yield table.select(list(columns)).cast(schema)
 
 
 def open_parquet(paths: Paths) -> ParquetFiles | None:
@@ -70,7 +65,7 @@ def open_parquet(paths: Paths) -> ParquetFiles | None:
         return None
     schemas, n_rows, n_stored = [], 0, 0
     for path in files:
-        with _open(path) as file:
+        with open_file(path) as file:
             schemas.append(file.schema_arrow.remove_metadata())
             n_rows += file.metadata.num_rows
             n_stored += sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
@@ -91,10 +86,22 @@ def _is_parquet(path: str) -> bool:
         return file.read(4) == b"PAR1"
 
 
+def read_file(path: str, columns: list[str] | None, n_rows: int) -> Iterator[pa.Table]:
+    """Read some columns of a file, or all, about ``n_rows`` rows at a time; only some row groups are in memory."""
+    with open_file(path) as file:
+        n_left = file.metadata.num_rows
+        for batch in file.iter_batches(n_rows, columns=columns):
+            n_left -= batch.num_rows
+            yield pa.Table.from_batches([batch])
+    if n_left:  # pyarrow ends without an error where a file was cut
+        raise ValueError(f"{path} cannot be read: its last {count(n_left, 'row')} are damaged or were cut off.")
+
+
 @contextmanager
-def _open(path: str) -> Iterator[pa.parquet.ParquetFile]:
+def open_file(path: str) -> Iterator[pa.parquet.ParquetFile]:
     """Open a file; errors name it."""
     try:
+        # Not mapped: a file that is cut meanwhile would end the process. pre_buffer would keep all that was read.
         with pa.parquet.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file:
             yield file
     except (pa.ArrowException, OSError) as error:
