@@ -13,7 +13,30 @@ from mpboost.estimators.base import MinipatchBooster, PredictedRows
 from mpboost.estimators.inputs import complete_targets
 
 
-class ClassPredictions(ClassifierMixin, MinipatchBooster):
+class DatasetScore:
+    """Lets ``score`` take a dataset, which has targets and weights of its own."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Compute the score of predictions: accuracy for classes, R^2 for numbers.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,), default=None
+            Their targets; None for those of a dataset.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; None for those of a dataset.
+
+        Returns
+        -------
+        score : float
+            Accuracy or R^2.
+        """
+        return float(super().score(X, *complete_targets(X, y, sample_weight)))  # type: ignore[misc]
+
+
+class ClassPredictions(DatasetScore, ClassifierMixin, MinipatchBooster):
     """Base class of the classifiers: their predictions."""
 
     def decision_function(self, X: Any) -> Floats:
@@ -110,25 +133,6 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
         """
         yield from map(self._to_probabilities, self._staged_judge(X))
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Compute the accuracy of predictions.
-
-        Parameters
-        ----------
-        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
-            Rows to predict.
-        y : array-like of shape (n_samples,), default=None
-            Their targets; None for those of a dataset.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; None for those of a dataset.
-
-        Returns
-        -------
-        score : float
-            The accuracy.
-        """
-        return float(super().score(X, *complete_targets(X, y, sample_weight)))
-
     def _predict_in_batches(self, X: Any, n_rows: int) -> Iterator[PredictedRows]:
         """Predict labels and probabilities together, ``n_rows`` rows at a time: the trees are evaluated once."""
         for totals in self._total_in_batches(X, n_rows):
@@ -159,7 +163,7 @@ class ClassPredictions(ClassifierMixin, MinipatchBooster):
         """Turn these into probabilities of the classes."""
 
 
-class ValuePredictions(RegressorMixin, MinipatchBooster):
+class ValuePredictions(DatasetScore, RegressorMixin, MinipatchBooster):
     """Base class of the regressors: their predictions."""
 
     def predict(self, X: Any) -> Floats:
@@ -192,25 +196,6 @@ class ValuePredictions(RegressorMixin, MinipatchBooster):
         """
         for n_learners, totals in enumerate(self._staged_total(X), start=1):
             yield self._to_values(totals, n_learners)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Compute the R^2 of predictions.
-
-        Parameters
-        ----------
-        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
-            Rows to predict.
-        y : array-like of shape (n_samples,), default=None
-            Their targets; None for those of a dataset.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; None for those of a dataset.
-
-        Returns
-        -------
-        score : float
-            The R^2.
-        """
-        return float(super().score(X, *complete_targets(X, y, sample_weight)))
 
     def _predict_in_batches(self, X: Any, n_rows: int) -> Iterator[PredictedRows]:
         """Predict numbers, ``n_rows`` rows at a time."""
