@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja wheel
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-compare fingerprints sanitize sanitize-threads clang tidy clean
+.PHONY: help demo demo-dask test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-compare fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ $(VENV)/demo.stamp: $(SOURCES) $(VENV)/tools.stamp
 
 demo: $(VENV)/demo.stamp  ## Train on digits by the command line, draw pictures, make a report.
 	$(BIN)/python examples/demo.py
+
+demo-dask: $(VENV)/package.stamp  ## Train on a Dask cluster of two workers on this machine.
+	$(BIN)/python examples/dask_demo.py
 
 PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 test: lint types  ## Lint, check types, run all tests: what CI runs.
@@ -150,6 +153,9 @@ bench-ten-million: $(VENV)/bench.stamp  ## Measure time and memory of 10 million
 
 bench-datasets: $(VENV)/bench.stamp  ## Measure datasets on disk, to 100 million rows: building, training, memory.
 	$(BIN)/python -m benchmarks.datasets $(QUICK_FLAG)
+
+bench-export: $(VENV)/bench.stamp  ## Hold exported models to predict on a million rows; measure their speed.
+	$(BIN)/python -m benchmarks.export $(QUICK_FLAG)
 
 BASE ?= HEAD
 bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revision>, in turns: did anything become slower or worse?

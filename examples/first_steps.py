@@ -71,10 +71,15 @@ def main():
             folder.mkdir(parents=True, exist_ok=True)
             transcript = tell(story, folder).replace(str(folder.resolve()), "/home/you")
         if arguments.page:
-            marks = f"<!-- transcript: {story} -->\n", f"<!-- end of {story} -->\n"
-            before, rest = arguments.page.read_text(encoding="utf-8").split(marks[0])
-            text = f"{before}{marks[0]}```console\n{transcript}```\n{marks[1]}{rest.split(marks[1])[1]}"
-            arguments.page.write_text(text, encoding="utf-8")
+            write_transcript(arguments.page, story, transcript)
+
+
+def write_transcript(page, story, transcript):
+    """Put a transcript into a page, between the marks of its story."""
+    marks = f"<!-- transcript: {story} -->\n", f"<!-- end of {story} -->\n"
+    before, rest = page.read_text(encoding="utf-8").split(marks[0])
+    text = f"{before}{marks[0]}```console\n{transcript}```\n{marks[1]}{rest.split(marks[1])[1]}"
+    page.write_text(text, encoding="utf-8")
 
 
 def tell(story, folder):

@@ -21,13 +21,13 @@ LAYERS = [
     ("learners",),
     ("boosting",),
     ("estimators",),
-    ("model_files", "tuning", "inspection"),
-    ("reporting",),
+    ("model_files", "tuning", "inspection", "export", "dask"),
+    ("reporting", "ray"),
     ("cli",),
 ]
 LEVELS = {package: level for level, packages in enumerate(LAYERS) for package in packages}
 #: Modules beside the packages that all of them may import; they import no package.
-FOUNDATIONS = {"_native", "_arrays", "_bars", "_compat", "_files", "_threads", "_versions", "_wording"}
+FOUNDATIONS = {"_native", "_arrays", "_bars", "_compat", "_files", "_shards", "_threads", "_versions", "_wording"}
 #: Modules that may import everything: what ``import mpboost`` and ``python -m mpboost`` run.
 DOORS = {"__init__", "__main__"}
 

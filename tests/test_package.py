@@ -85,6 +85,11 @@ def test_import_does_not_load_what_takes_long(package):
 
 
 @pytest.mark.slow
+def test_exports_are_reached_from_the_package():
+    assert run_script("import mpboost; print(mpboost.export.to_onnx.__name__)") == "to_onnx\n"
+
+
+@pytest.mark.slow
 def test_estimators_do_not_load_matplotlib():
     script = "import sys; from mpboost import MPBoostClassifier; print('matplotlib' in sys.modules)"
     assert run_script(script) == "False\n"
@@ -98,7 +103,7 @@ import sys
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("jinja2", "matplotlib", "rich", "pandas", "polars", "pyarrow"):
+        if name.split(".")[0] in ("jinja2", "matplotlib", "onnx", "rich", "pandas", "polars", "pyarrow"):
             raise ImportError(name)
 
 sys.meta_path.insert(0, Hidden())

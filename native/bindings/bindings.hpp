@@ -95,6 +95,7 @@ auto with_sums(RowSums* given, Sum sum) {
 }
 
 void bind_threads(nb::module_& module);
+void bind_contributions(nb::module_& module);
 void bind_sums(nb::module_& module);
 void bind_data(nb::module_& module);
 void bind_files(nb::module_& module);

@@ -1,5 +1,9 @@
 #include "mpboost/forest.hpp"
 
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "trees.hpp"
 
 namespace mpboost::bindings {
@@ -20,14 +24,17 @@ void bind_forests(nb::module_& module) {
           "__init__",
           [](Forest* self, Vector<const std::uint8_t> splits, LeafValues<const double> leaf_values,
              Vector<const std::int64_t> split_offsets, Vector<const std::uint8_t> category_sets,
-             std::int64_t n_features) {
+             std::int64_t n_features, const std::optional<Vector<const float>>& leaf_covers) {
             const auto offsets = as_span(split_offsets);
+            const auto covers = leaf_covers ? as_span(*leaf_covers) : std::span<const float>{};
             new (self) Forest(records_from_numpy<Split>(splits), values_from_numpy(leaf_values),
                               {offsets.begin(), offsets.end()}, records_from_numpy<CategorySet>(category_sets),
-                              n_features, count_outputs(leaf_values));
+                              n_features, count_outputs(leaf_values), {covers.begin(), covers.end()});
           },
           nb::arg("splits"), nb::arg("leaf_values"), nb::arg("split_offsets"), nb::arg("category_sets"),
-          nb::arg("n_features"), "Leaf values have a row for each leaf where there are more outputs than one.")
+          nb::arg("n_features"), nb::arg("leaf_covers") = nb::none(),
+          "Leaf values have a row for each leaf where there are more outputs than one. Covers are of all leaves, or "
+          "none.")
       .def("__len__", &Forest::size)
       .def_prop_ro("n_outputs", &Forest::n_outputs)
       .def(
@@ -47,7 +54,8 @@ void bind_forests(nb::module_& module) {
             return Tree{{view.splits.begin(), view.splits.end()},
                         {view.leaf_values.begin(), view.leaf_values.end()},
                         {view.category_sets.begin(), view.category_sets.end()},
-                        view.n_outputs};
+                        view.n_outputs,
+                        {view.leaf_covers.begin(), view.leaf_covers.end()}};
           },
           nb::arg("index"))
       .def_prop_ro(
@@ -58,7 +66,7 @@ void bind_forests(nb::module_& module) {
           [](const Forest& forest) {
             const auto n_features = static_cast<std::int64_t>(used_features(forest.splits()).size());
             return Forest(narrow(forest.splits()), forest.leaf_values(), forest.split_offsets(), forest.category_sets(),
-                          n_features, forest.n_outputs());
+                          n_features, forest.n_outputs(), forest.leaf_covers());
           },
           "The same trees over columns that hold just the features that they use.")
       .def_prop_ro(
@@ -70,6 +78,10 @@ void bind_forests(nb::module_& module) {
       .def_prop_ro(
           "leaf_values", [](const Forest& forest) { return values_to_numpy(forest.leaf_values(), forest.n_outputs()); },
           nb::rv_policy::automatic)
+      .def_prop_ro("has_covers", &Forest::has_covers)
+      .def_prop_ro(
+          "leaf_covers", [](const Forest& forest) { return to_numpy(std::vector<float>(forest.leaf_covers())); },
+          nb::rv_policy::automatic, "The weight of training rows in each leaf; empty where it is unknown.")
       .def_prop_ro(
           "split_offsets",
           [](const Forest& forest) { return to_numpy(std::vector<std::int64_t>(forest.split_offsets())); },

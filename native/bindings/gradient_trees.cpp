@@ -5,11 +5,11 @@
 #include <cmath>
 #include <optional>
 
-#include "bindings.hpp"
 #include "mpboost/gradient_credit.hpp"
 #include "mpboost/gradient_grower.hpp"
 #include "mpboost/leaf_sums.hpp"
 #include "mpboost/minipatch_slopes.hpp"
+#include "trees.hpp"
 
 namespace mpboost::bindings {
 namespace {
@@ -170,7 +170,30 @@ void bind_gradient_trees(nb::module_& module) {
            nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("direction").none(),
            nb::arg("features"),
            "Credits of the features by the rows outside the minipatch: divided by what chance alone would give, and as "
-           "they are. `sums` are those of all rows; several outputs are combined along a direction.");
+           "they are. `sums` are those of all rows; several outputs are combined along a direction.")
+      .def(
+          "with_features",
+          [](const GradientTree& grown, Vector<const std::int64_t> features) {
+            GradientTree renamed = grown;
+            rename_features(renamed.tree.splits, features);
+            return renamed;
+          },
+          nb::arg("features"), "The same tree with feature k called features[k].")
+      .def("__getstate__",
+           [](const GradientTree& grown) {
+             return nb::make_tuple(state_of(grown.tree), to_numpy(std::vector<double>(grown.split_values)),
+                                   to_numpy(std::vector<double>(grown.gains)));
+           })
+      .def("__setstate__", [](GradientTree& grown, const nb::tuple& state) {
+        check(state.size() == 3, "this is not the state of a tree");
+        const auto values = nb::cast<Vector<const double>>(state[1]), gains = nb::cast<Vector<const double>>(state[2]);
+        GradientTree made;
+        made.tree = tree_from_state(nb::cast<nb::tuple>(state[0]));
+        made.split_values = {values.data(), values.data() + values.size()};
+        made.gains = {gains.data(), gains.data() + gains.size()};
+        check(made.split_values.size() == made.tree.splits.size(), "every split needs a value");
+        new (&grown) GradientTree(std::move(made));
+      });
 
   module.def(
       "gather_slopes", gather, nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("rows"),
@@ -201,18 +224,31 @@ void bind_gradient_trees(nb::module_& module) {
              Vector<const std::int64_t> features, Vector<const double> gradients, Vector<const double> hessians,
              std::uint64_t seed, std::uint64_t iteration, const Optional<bool>& is_categorical,
              const Optional<std::int8_t>& monotonic, const Optional<std::int64_t>& interaction_offsets,
-             const Optional<std::int64_t>& interaction_members, Threads* threads) {
-            const GradientPatch patch = as_patch(columns, rows, features, gradients, hessians, is_categorical,
-                                                 monotonic, interaction_offsets, interaction_members);
+             const Optional<std::int64_t>& interaction_members, Threads* threads, const Optional<double>& weights,
+             const Optional<std::int64_t>& numbers) {
+            GradientPatch patch = as_patch(columns, rows, features, gradients, hessians, is_categorical, monotonic,
+                                           interaction_offsets, interaction_members);
+            if (weights) {
+              check_size(*weights, static_cast<std::int64_t>(rows.size()),
+                         "weights must have one entry per row of the patch");
+              for (const double weight : as_span(*weights)) check(weight >= 0, "weights must not be negative");
+              patch.weights = as_span(*weights);
+            }
+            if (numbers) {
+              check_size(*numbers, static_cast<std::int64_t>(features.size()), "every feature needs a number");
+              patch.numbers = as_span(*numbers);
+            }
             nb::gil_scoped_release release;
             return grower.grow(columns, patch, Stream(seed, iteration, Purpose::thresholds), threads, SignalPoll());
           },
           nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("gradients"), nb::arg("hessians"),
           nb::arg("seed"), nb::arg("iteration"), nb::arg("is_categorical") = nb::none(),
           nb::arg("monotonic") = nb::none(), nb::arg("interaction_offsets") = nb::none(),
-          nb::arg("interaction_members") = nb::none(), nb::arg("threads") = nb::none(),
+          nb::arg("interaction_members") = nb::none(), nb::arg("threads") = nb::none(), nb::arg("weights") = nb::none(),
+          nb::arg("numbers") = nb::none(),
           "Grow a tree on some rows, given their derivatives, and features; columns may be categorical, monotonic, or "
-          "bound to interact within sets.");
+          "bound to interact within sets. The covers of leaves are sums of the weights. The numbers of the features in "
+          "the whole table, if these columns are a part of it, determine how bins are merged.");
 }
 
 }  // namespace mpboost::bindings

@@ -249,7 +249,7 @@ void bind_leaves(nb::module_& module) {
         check(values.shape(0) == tree.n_leaves() && n_outputs > 0,
               "values must have a row for each leaf and at least one output");
         std::vector<float> step(values.size());
-        Tree moved{tree.splits, std::vector<double>(values.size()), tree.category_sets, n_outputs};
+        Tree moved{tree.splits, std::vector<double>(values.size()), tree.category_sets, n_outputs, tree.leaf_covers};
         for (std::size_t i = 0; i < step.size(); ++i) {
           const double value = learning_rate * values.data()[i];
           if (!(std::abs(value) <= max_step)) return nb::object(nb::none());

@@ -11,6 +11,7 @@ NB_MODULE(_native, module) {
   mpboost::bindings::bind_trees(module);
   mpboost::bindings::bind_outputs(module);
   mpboost::bindings::bind_forests(module);
+  mpboost::bindings::bind_contributions(module);
   mpboost::bindings::bind_gradient_trees(module);
   mpboost::bindings::bind_gradients(module);
 }

@@ -249,12 +249,18 @@ ResidualWeighting to_weighting(const std::string& name) {
   return found->second;
 }
 
+ValueMeans as_means(const Vector<const double>& labels, const Vector<const double>& sums, std::int64_t n_learners) {
+  const auto n_rows = static_cast<std::int64_t>(labels.size());
+  check_size(sums, n_rows, one_per_row);
+  return {n_rows, labels.data(), sums.data(), static_cast<double>(n_learners)};
+}
+
 void bind_values(nb::module_& module) {
   module.def(
       "add_values",
       [](Vector<const double> values, Vector<const std::int64_t> patch, Vector<const double> labels,
          const OptionalWeights& sample_weights, Vector<double> sums, Vector<double> oop_sums,
-         Vector<std::int32_t> oop_counts, std::int64_t n_learners, double unseen, Threads& threads) {
+         Vector<std::int32_t> oop_counts, std::int64_t n_learners, double unseen, Threads& threads, RowSums* row_sums) {
         const auto n_rows = static_cast<std::int64_t>(values.size());
         check_size(labels, n_rows, one_per_row);
         check_size(sums, n_rows, one_per_row);
@@ -264,46 +270,84 @@ void bind_values(nb::module_& module) {
         const ValueOutputs outputs{n_rows,      labels.data(),   data_of(sample_weights, n_rows, one_per_row),
                                    sums.data(), oop_sums.data(), oop_counts.data()};
         nb::gil_scoped_release release;
-        const auto errors = add_values(values.data(), as_span(patch), outputs, n_learners, unseen, threads);
+        const auto errors = with_sums(row_sums, [&](RowSums& all) {
+          return add_values(values.data(), as_span(patch), outputs, n_learners, unseen, all, threads);
+        });
         return std::pair(errors.train, errors.out_of_patch);
       },
       nb::arg("values"), nb::arg("patch"), nb::arg("labels"), nb::arg("sample_weights").none(),
       nb::arg("sums").noconvert(), nb::arg("oop_sums").noconvert(), nb::arg("oop_counts").noconvert(),
-      nb::arg("n_learners"), nb::arg("unseen"), nb::arg("threads"),
+      nb::arg("n_learners"), nb::arg("unseen"), nb::arg("threads"), nb::arg("row_sums").none() = nb::none(),
       "Add a learner's predictions to the sums and, for rows that are not in its patch, to the out-of-patch sums and "
       "counts. Return the sums of squared errors of the means, times weights: over all n_learners, and over those that "
       "never saw the row (or of `unseen`, if there are none).");
 
   module.def(
-      "weigh_residuals",
-      [](const std::string& weighting, double exploration, Vector<const double> labels, Vector<const double> sums,
-         std::int64_t n_learners, Vector<const std::int64_t> median_rows,
-         const std::optional<Vector<const std::int64_t>>& median_weights, double total_weight,
-         const OptionalWeights& sample_weights, const OptionalWeights& log_sample_weights, Vector<double> log_weights,
-         Threads& threads) {
-        const auto n_rows = static_cast<std::int64_t>(labels.size());
-        check_size(sums, n_rows, one_per_row);
-        check_size(log_weights, n_rows, one_per_row);
-        check_indices(median_rows, n_rows, "no such row");
-        check(n_rows == 0 || median_rows.size() > 0, "there is no row to compute the median from");
-        const auto n_sampled = static_cast<std::int64_t>(median_rows.size());
-        const MedianRows median{as_span(median_rows),
-                                data_of(median_weights, n_sampled, "every row of the median needs a weight")};
-        const ResidualWeights weights{to_weighting(weighting),
-                                      exploration,
-                                      total_weight,
-                                      data_of(sample_weights, n_rows, one_per_row),
-                                      data_of(log_sample_weights, n_rows, one_per_row),
-                                      log_weights.data()};
-        nb::gil_scoped_release release;
-        weigh_residuals(labels.data(), sums.data(), n_rows, n_learners, median, weights, threads);
+      "find_residuals",
+      [](Vector<const double> labels, Vector<const double> sums, std::int64_t n_learners,
+         Vector<const std::int64_t> rows) {
+        const ValueMeans means = as_means(labels, sums, n_learners);
+        check_indices(rows, means.n_rows, "no such row");
+        return to_numpy(find_residuals(means, as_span(rows)));
       },
-      nb::arg("weighting"), nb::arg("exploration"), nb::arg("labels"), nb::arg("sums"), nb::arg("n_learners"),
-      nb::arg("median_rows"), nb::arg("median_weights").none(), nb::arg("total_weight"),
-      nb::arg("sample_weights").none(), nb::arg("log_sample_weights").none(), nb::arg("log_weights").noconvert(),
+      nb::arg("labels"), nb::arg("sums"), nb::arg("n_learners"), nb::arg("rows"),
+      "The residuals of the mean predictions, sums / n_learners, of some rows.");
+
+  module.def(
+      "median_residual",
+      [](Vector<const double> residuals, const std::optional<Vector<const std::int64_t>>& weights) {
+        const auto n = static_cast<std::int64_t>(residuals.size());
+        const std::int64_t* weight = data_of(weights, n, "every residual needs a weight");
+        nb::gil_scoped_release release;
+        return median_residual(as_span(residuals), weight);
+      },
+      nb::arg("residuals"), nb::arg("weights").none(),
+      "The median; with weights, the lowest residual such that those up to it have half of the weight.");
+
+  module.def(
+      "sum_residuals",
+      [](Vector<const double> labels, Vector<const double> sums, std::int64_t n_learners,
+         const OptionalWeights& sample_weights, Threads& threads, RowSums* row_sums) {
+        const ValueMeans means = as_means(labels, sums, n_learners);
+        const double* weights = data_of(sample_weights, means.n_rows, one_per_row);
+        nb::gil_scoped_release release;
+        return with_sums(row_sums, [&](RowSums& all) { return sum_residuals(means, weights, all, threads); });
+      },
+      nb::arg("labels"), nb::arg("sums"), nb::arg("n_learners"), nb::arg("sample_weights").none(), nb::arg("threads"),
+      nb::arg("row_sums").none() = nb::none(), "The sum of all residuals, times weights.");
+
+  module.def(
+      "weigh_residuals",
+      [](const std::string& weighting, double scale, Vector<const double> labels, Vector<const double> sums,
+         std::int64_t n_learners, const OptionalWeights& sample_weights, Vector<double> weights, Threads& threads,
+         RowSums* row_sums) {
+        const ValueMeans means = as_means(labels, sums, n_learners);
+        check_size(weights, means.n_rows, one_per_row);
+        const double* own = data_of(sample_weights, means.n_rows, one_per_row);
+        const ResidualWeighting how = to_weighting(weighting);
+        nb::gil_scoped_release release;
+        return with_sums(row_sums, [&](RowSums& all) {
+          return weigh_residuals(means, how, scale, own, weights.data(), all, threads);
+        });
+      },
+      nb::arg("weighting"), nb::arg("scale"), nb::arg("labels"), nb::arg("sums"), nb::arg("n_learners"),
+      nb::arg("sample_weights").none(), nb::arg("weights").noconvert(), nb::arg("threads"),
+      nb::arg("row_sums").none() = nb::none(),
+      "Write the weights of rows by their residuals, as multiples of a scale; return the sum of the weights, times "
+      "those that the rows have already.");
+
+  module.def(
+      "to_log_weights",
+      [](Vector<double> weights, double mean, double exploration, const OptionalWeights& log_sample_weights,
+         Threads& threads) {
+        const auto n_rows = static_cast<std::int64_t>(weights.size());
+        const double* logs = data_of(log_sample_weights, n_rows, one_per_row);
+        nb::gil_scoped_release release;
+        to_log_weights(weights.data(), n_rows, mean, exploration, logs, threads);
+      },
+      nb::arg("weights").noconvert(), nb::arg("mean"), nb::arg("exploration"), nb::arg("log_sample_weights").none(),
       nb::arg("threads"),
-      "Set the log-weights by the residuals of the mean predictions, as multiples of the median residual of some rows: "
-      "log((1 - exploration) * weight / mean weight + exploration), plus those of the rows.");
+      "Replace weights by log((1 - exploration) * weight / mean + exploration), plus the log-weights of the rows.");
 }
 
 }  // namespace

@@ -14,6 +14,14 @@ namespace mpboost::bindings {
 namespace {
 
 using Items = decltype(to_numpy(std::vector<std::int64_t>()));
+using Times = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+
+std::vector<Stream> make_streams(std::uint64_t seed, const Vector<const std::int64_t>& iterations, Purpose purpose) {
+  std::vector<Stream> streams;
+  for (const std::int64_t iteration : as_span(iterations))
+    streams.emplace_back(seed, static_cast<std::uint64_t>(iteration), purpose);
+  return streams;
+}
 
 // Race once for each iteration.
 template <class Weights>
@@ -25,14 +33,43 @@ std::vector<std::pair<Items, Items>> race_round(const Weights& weights, std::int
   std::vector<Arrivals> races;
   {
     nb::gil_scoped_release release;
-    std::vector<Stream> streams;
-    for (const std::int64_t iteration : as_span(iterations))
-      streams.emplace_back(seed, static_cast<std::uint64_t>(iteration), purpose);
-    races = race(weights, n_first, n_next, streams, threads);
+    races = race(weights, n_first, n_next, make_streams(seed, iterations, purpose), threads);
   }
   std::vector<std::pair<Items, Items>> arrivals;
   for (auto& [first, next] : races) arrivals.emplace_back(to_numpy(std::move(first)), to_numpy(std::move(next)));
   return arrivals;
+}
+
+// Race the items of a part once for each iteration.
+template <class Weights>
+std::vector<std::pair<Items, Times>> race_part_round(const Weights& weights, std::int64_t n, std::int64_t first_row,
+                                                     std::uint64_t seed, const Vector<const std::int64_t>& iterations,
+                                                     Purpose purpose, Threads& threads) {
+  check(0 <= n && n <= weights.n_items, "cannot draw more items than there are");
+  check(first_row >= 0 && first_row % chunk_rows == 0, "parts of the rows must begin at whole chunks");
+  std::vector<Candidates> races;
+  {
+    nb::gil_scoped_release release;
+    races = race_part(weights, n, first_row, make_streams(seed, iterations, purpose), threads);
+  }
+  std::vector<std::pair<Items, Times>> candidates;
+  for (auto& [items, times] : races) {
+    const std::size_t n_items = items.size();
+    candidates.emplace_back(to_numpy(std::move(items)), to_numpy(std::move(times), {n_items, 3}));
+  }
+  return candidates;
+}
+
+template <class Count>
+VoteWeights<Count> as_vote_weights(const Vector<const std::int8_t>& labels, const Vector<const Count>& votes,
+                                   const Vector<const double>& table,
+                                   const std::optional<Vector<const double>>& log_sample_weights) {
+  const auto n_rows = static_cast<std::int64_t>(votes.size());
+  check_size(labels, n_rows, "all arrays must have one entry per row");
+  if (log_sample_weights) check_size(*log_sample_weights, n_rows, "all arrays must have one entry per row");
+  check(table.size() % 2 == 1, "the table of weights needs a middle");
+  return {n_rows, labels.data(), votes.data(), as_span(table),
+          log_sample_weights ? log_sample_weights->data() : nullptr};
 }
 
 template <class Count>
@@ -42,17 +79,24 @@ void bind_race_of_votes(nb::module_& module) {
       [](Vector<const std::int8_t> labels, Vector<const Count> votes, Vector<const double> table,
          const std::optional<Vector<const double>>& log_sample_weights, std::int64_t n_first, std::int64_t n_next,
          std::uint64_t seed, Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
-        const auto n_rows = static_cast<std::int64_t>(votes.size());
-        check_size(labels, n_rows, "all arrays must have one entry per row");
-        if (log_sample_weights) check_size(*log_sample_weights, n_rows, "all arrays must have one entry per row");
-        check(table.size() % 2 == 1, "the table of weights needs a middle");
-        const VoteWeights<Count> weights{n_rows, labels.data(), votes.data(), as_span(table),
-                                         log_sample_weights ? log_sample_weights->data() : nullptr};
+        const auto weights = as_vote_weights(labels, votes, table, log_sample_weights);
         return race_round(weights, n_first, n_next, seed, iterations, purpose, threads);
       },
       nb::arg("labels"), nb::arg("votes").noconvert(), nb::arg("table"), nb::arg("log_sample_weights").none(),
       nb::arg("n_first"), nb::arg("n_next"), nb::arg("seed"), nb::arg("iterations"), nb::arg("purpose"),
       nb::arg("threads"), "As race_round, with the log-weights table[middle + label * votes], plus those of the rows.");
+
+  module.def(
+      "race_part_of_votes",
+      [](Vector<const std::int8_t> labels, Vector<const Count> votes, Vector<const double> table,
+         const std::optional<Vector<const double>>& log_sample_weights, std::int64_t n, std::int64_t first_row,
+         std::uint64_t seed, Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
+        const auto weights = as_vote_weights(labels, votes, table, log_sample_weights);
+        return race_part_round(weights, n, first_row, seed, iterations, purpose, threads);
+      },
+      nb::arg("labels"), nb::arg("votes").noconvert(), nb::arg("table"), nb::arg("log_sample_weights").none(),
+      nb::arg("n"), nb::arg("first_row"), nb::arg("seed"), nb::arg("iterations"), nb::arg("purpose"),
+      nb::arg("threads"), "As race_part, with the log-weights of race_votes.");
 }
 
 }  // namespace
@@ -94,6 +138,17 @@ void bind_sampling(nb::module_& module) {
       nb::arg("purpose"), nb::arg("threads"),
       "Draw for several iterations in one pass, as `race` does for each: a list of the first n_first items to arrive "
       "and the n_next items after them.");
+  module.def(
+      "race_part",
+      [](Vector<const double> log_weights, std::int64_t n, std::int64_t first_row, std::uint64_t seed,
+         Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
+        const LogWeights weights{static_cast<std::int64_t>(log_weights.size()), log_weights.data()};
+        return race_part_round(weights, n, first_row, seed, iterations, purpose, threads);
+      },
+      nb::arg("log_weights"), nb::arg("n"), nb::arg("first_row"), nb::arg("seed"), nb::arg("iterations"),
+      nb::arg("purpose"), nb::arg("threads"),
+      "For each iteration, the first n items of a part of all items to arrive, in this order, and their times, (n, 3): "
+      "to be compared column by column. Items are numbered from the beginning of the part.");
   bind_race_of_votes<std::int16_t>(module);
   bind_race_of_votes<std::int32_t>(module);
 

@@ -1,5 +1,7 @@
 #include "mpboost/chunk_sums.hpp"
 
+#include <nanobind/stl/pair.h>
+
 #include "bindings.hpp"
 #include "mpboost/row_totals.hpp"
 
@@ -30,7 +32,18 @@ void bind_sums(nb::module_& module) {
       .def_prop_ro("first_row", &RowSums::first_row)
       .def_prop_ro("end_row", &RowSums::end_row)
       .def("append", &RowSums::append, nb::arg("next"), "Add the sums of the rows that follow.")
-      .def("total", [](const RowSums& sums) { return to_numpy(sums.total()); }, "The sums of all rows.");
+      .def(
+          "total", [](const RowSums& sums) { return to_numpy(sums.total()); }, "The sums of all rows.")
+      .def("__getstate__",
+           [](const RowSums& sums) {
+             RowSums::State state = sums.state();
+             return nb::make_tuple(to_numpy(std::move(state.integers)), to_numpy(std::move(state.sums)));
+           })
+      .def("__setstate__", [](RowSums& sums, std::pair<Vector<const std::int64_t>, Vector<const double>> state) {
+        const auto& [integers, numbers] = state;
+        new (&sums) RowSums(RowSums::from_state(
+            {{integers.data(), integers.data() + integers.size()}, {numbers.data(), numbers.data() + numbers.size()}}));
+      });
   module.attr("CHUNK_ROWS") = chunk_rows;
 
   bind_sum_values<double>(module);

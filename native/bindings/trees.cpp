@@ -45,15 +45,9 @@ void apply_to(const Tree& tree, const BinnedColumns& columns, Out& out, Apply ap
   apply(tree, columns, out.data(), threads);
 }
 
-// A tree grown on columns that were picked from a wider table, in terms of that table.
 Tree with_features(const Tree& tree, const Vector<const std::int64_t>& features) {
   Tree renamed = tree;
-  for (Split& split : renamed.splits) {
-    check(split.feature < static_cast<std::int64_t>(features.size()), "the tree uses a column that does not exist");
-    const std::int64_t feature = features.data()[split.feature];
-    check(0 <= feature && feature < (std::int64_t{1} << 31), "features are numbers below 2^31");
-    split.feature = static_cast<std::int32_t>(feature);
-  }
+  rename_features(renamed.splits, features);
   return renamed;
 }
 
@@ -61,7 +55,7 @@ Tree with_values(const Tree& tree, const LeafValues<const double>& values) {
   const std::int64_t n_outputs = count_outputs(values);
   check(values_fit(values.size(), tree.n_leaves(), n_outputs),
         "values must have a row for each leaf and at least one output");
-  return {tree.splits, values_from_numpy(values), tree.category_sets, n_outputs};
+  return {tree.splits, values_from_numpy(values), tree.category_sets, n_outputs, tree.leaf_covers};
 }
 
 void bind_tree(nb::module_& module) {
@@ -74,6 +68,9 @@ void bind_tree(nb::module_& module) {
       .def_prop_ro(
           "leaf_values", [](const Tree& tree) { return values_to_numpy(tree.leaf_values, tree.n_outputs); },
           nb::rv_policy::automatic)
+      .def_prop_ro(
+          "leaf_covers", [](const Tree& tree) { return to_numpy(std::vector<float>(tree.leaf_covers)); },
+          nb::rv_policy::automatic, "The weight of the minipatch's rows in each leaf; empty where it is unknown.")
       .def_ro("n_outputs", &Tree::n_outputs)
       .def(
           "apply_leaves",
@@ -117,14 +114,16 @@ void bind_tree(nb::module_& module) {
       .def(
           "narrow",
           [](const Tree& tree) {
-            return Tree{narrow(tree.splits), tree.leaf_values, tree.category_sets, tree.n_outputs};
+            return Tree{narrow(tree.splits), tree.leaf_values, tree.category_sets, tree.n_outputs, tree.leaf_covers};
           },
           "The same tree over columns that hold just the features that it uses.")
       .def("with_features", with_features, nb::arg("features"),
            "The same tree with feature k called features[k]: from columns that were picked back to the table.")
       .def("with_values", with_values, nb::arg("values"),
            "The same tree with other leaf values: one for each leaf, or a row of as many as the tree shall have "
-           "outputs.");
+           "outputs.")
+      .def("__getstate__", state_of)
+      .def("__setstate__", [](Tree& tree, const nb::tuple& state) { new (&tree) Tree(tree_from_state(state)); });
 }
 
 void check_limits(std::int32_t max_depth, std::int32_t min_samples_leaf) {

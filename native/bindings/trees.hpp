@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "bindings.hpp"
 #include "mpboost/columns.hpp"
@@ -75,6 +76,28 @@ inline void check_classes(TreeView tree, std::int64_t n_classes) {
   check(std::ranges::all_of(tree.leaf_values, is_class), "the tree has a leaf value that is no class");
 }
 
+// A tree as a tuple of arrays, as it is pickled, and back.
+inline nb::tuple state_of(const Tree& tree) {
+  return nb::make_tuple(bytes_to_numpy<Split>(tree.splits), values_to_numpy(tree.leaf_values, tree.n_outputs),
+                        bytes_to_numpy<CategorySet>(tree.category_sets),
+                        to_numpy(std::vector<float>(tree.leaf_covers)));
+}
+
+inline Tree tree_from_state(const nb::tuple& state) {
+  check(state.size() == 4, "this is not the state of a tree");
+  const auto values = nb::cast<LeafValues<const double>>(state[1]);
+  const auto covers = nb::cast<Vector<const float>>(state[3]);
+  Tree tree{records_from_numpy<Split>(nb::cast<Vector<const std::uint8_t>>(state[0])),
+            values_from_numpy(values),
+            records_from_numpy<CategorySet>(nb::cast<Vector<const std::uint8_t>>(state[2])),
+            count_outputs(values),
+            {covers.data(), covers.data() + covers.size()}};
+  check(values_fit(tree.leaf_values.size(), tree.n_leaves(), tree.n_outputs) &&
+            covers_fit(tree.leaf_covers, tree.n_leaves()) && is_valid(tree, std::numeric_limits<std::int32_t>::max()),
+        "this is not the state of a tree");
+  return tree;
+}
+
 // The features that splits use, ascending.
 inline std::vector<std::int64_t> used_features(std::span<const Split> splits) {
   std::vector<std::int64_t> features(splits.size());
@@ -83,6 +106,16 @@ inline std::vector<std::int64_t> used_features(std::span<const Split> splits) {
   const auto [first, last] = std::ranges::unique(features);
   features.erase(first, last);
   return features;
+}
+
+// Put splits of a tree that was grown on columns that were picked from a wider table in terms of that table.
+inline void rename_features(std::vector<Split>& splits, const Vector<const std::int64_t>& features) {
+  for (Split& split : splits) {
+    check(split.feature < static_cast<std::int64_t>(features.size()), "the tree uses a column that does not exist");
+    const std::int64_t feature = features.data()[split.feature];
+    check(0 <= feature && feature < (std::int64_t{1} << 31), "features are numbers below 2^31");
+    split.feature = static_cast<std::int32_t>(feature);
+  }
 }
 
 // The same splits over columns that hold just the features that they use.

@@ -33,7 +33,7 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
   gather(columns, patch);
   GrownTree grown;
   grown.importances.assign(patch.features.size(), 0.0);
-  auto& [splits, leaf_values, category_sets, n_outputs] = grown.tree;
+  auto& [splits, leaf_values, category_sets, n_outputs, leaf_covers] = grown.tree;
 
   pending_.assign(1, make_root());
   while (!pending_.empty()) {
@@ -50,6 +50,7 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
     if (!is_split) {
       const int majority = (node.positive > node.negative) - (node.positive < node.negative);
       leaf_values.push_back(majority == 0 ? options_.tie_value : majority);
+      leaf_covers.push_back(to_cover(static_cast<double>(node.weight()) * weight_unit_));
       continue;
     }
     Node left{node.begin, 0, 0, 0, 0, node.depth + 1, index, true};
@@ -102,11 +103,13 @@ void BinaryGrower::order_rows(const Minipatch<std::int8_t>& patch) {
   std::int64_t* ends[] = {order_.data() + n_negative_, order_.data()};
   for (const std::int64_t row : patch.rows) *ends[is_negative(row)]++ = row;
   weights_.clear();
+  weight_unit_ = 1;
   if (patch.weights.empty()) return;
   const double sum = std::accumulate(patch.weights.begin(), patch.weights.end(), 0.0);
   for (const bool negative : {true, false})
     for (std::size_t i = 0; i < patch.rows.size(); ++i)
       if (is_negative(patch.rows[i]) == negative) weights_.push_back(whole_weight(patch.weights[i], sum, total_weight));
+  weight_unit_ = sum / static_cast<double>(std::accumulate(weights_.begin(), weights_.end(), std::int64_t{0}));
   right_weights_.resize(weights_.size() + 1);
 }
 

@@ -19,18 +19,21 @@ std::int64_t count_needed_columns(TreeView tree) {
 }  // namespace
 
 Forest::Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
-               std::vector<CategorySet> category_sets, std::int64_t n_features, std::int64_t n_outputs)
+               std::vector<CategorySet> category_sets, std::int64_t n_features, std::int64_t n_outputs,
+               std::vector<float> leaf_covers)
     : splits_(std::move(splits)),
       leaf_values_(std::move(leaf_values)),
       split_offsets_(std::move(split_offsets)),
       category_sets_(std::move(category_sets)),
+      leaf_covers_(std::move(leaf_covers)),
       n_outputs_(n_outputs) {
   const auto check = [](bool is_right) {
     if (!is_right) throw std::invalid_argument("the arrays do not describe valid trees");
   };
   check(!split_offsets_.empty() && split_offsets_.front() == 0 && std::ranges::is_sorted(split_offsets_) &&
         split_offsets_.back() == static_cast<std::int64_t>(splits_.size()) &&
-        values_fit(leaf_values_.size(), splits_.size() + split_offsets_.size() - 1, n_outputs));
+        values_fit(leaf_values_.size(), splits_.size() + split_offsets_.size() - 1, n_outputs) &&
+        covers_fit(leaf_covers_, splits_.size() + split_offsets_.size() - 1));
   for (std::int64_t t = 0; t < size(); ++t) {
     const auto begin = splits_.begin() + split_offsets_[static_cast<std::size_t>(t)];
     const auto end = splits_.begin() + split_offsets_[static_cast<std::size_t>(t) + 1];
@@ -49,16 +52,24 @@ TreeView Forest::tree(std::int64_t t) const {
   const auto n = static_cast<std::size_t>(split_offsets_[static_cast<std::size_t>(t) + 1] - begin);
   const auto first_set = set_offsets_[static_cast<std::size_t>(t)];
   const auto n_sets = static_cast<std::size_t>(set_offsets_[static_cast<std::size_t>(t) + 1] - first_set);
+  const auto covers = has_covers() ? std::span(leaf_covers_).subspan(static_cast<std::size_t>(begin + t), n + 1)
+                                   : std::span<const float>{};
   return {{splits_.data() + begin, n},
           {leaf_values_.data() + (begin + t) * n_outputs_, (n + 1) * static_cast<std::size_t>(n_outputs_)},
           {category_sets_.data() + first_set, n_sets},
-          n_outputs_};
+          n_outputs_,
+          covers};
 }
 
 void Forest::append(TreeView tree) {
   if (size() == 0) n_outputs_ = tree.n_outputs;
   if (tree.n_outputs != n_outputs_)
     throw std::invalid_argument("all trees of a forest must have the same number of outputs");
+  const bool has_all_covers = has_covers() && tree.leaf_covers.size() == tree.n_leaves();
+  if (has_all_covers)
+    leaf_covers_.insert(leaf_covers_.end(), tree.leaf_covers.begin(), tree.leaf_covers.end());
+  else
+    leaf_covers_.clear();
   splits_.insert(splits_.end(), tree.splits.begin(), tree.splits.end());
   leaf_values_.insert(leaf_values_.end(), tree.leaf_values.begin(), tree.leaf_values.end());
   split_offsets_.push_back(static_cast<std::int64_t>(splits_.size()));

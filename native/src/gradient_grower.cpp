@@ -94,7 +94,7 @@ GradientTree GradientGrower::grow(const BinnedColumns& columns, const GradientPa
     }
     if (poll) poll();
   }
-  return finish();
+  return finish(patch.weights);
 }
 
 void GradientGrower::lay_out(const BinnedColumns& columns, const GradientPatch& patch, const Stream& stream) {
@@ -113,8 +113,9 @@ void GradientGrower::lay_out(const BinnedColumns& columns, const GradientPatch& 
       feature.n_bins = columns.n_bins(column);
       if (!categorical) {
         while (((feature.n_bins - 1) >> feature.shift) + 1 > limits_.max_bins) ++feature.shift;
+        const std::int64_t number = patch.numbers.empty() ? column : patch.numbers[place];
         feature.offset =
-            static_cast<int>(stream.bits(static_cast<std::uint64_t>(column)) & ((1U << feature.shift) - 1));
+            static_cast<int>(stream.bits(static_cast<std::uint64_t>(number)) & ((1U << feature.shift) - 1));
         feature.n_bins = ((feature.n_bins - 1 + feature.offset) >> feature.shift) + 1;
         if (patch.monotonic) feature.monotonic = patch.monotonic[column];
       }
@@ -290,16 +291,20 @@ void GradientGrower::split(Node& parent, bool goes_on) {
   }
   Node& small = left.size <= right.size ? left : right;
   Node& large = &small == &left ? right : left;
-  if (!goes_on || !may_split(large)) return give_back(parent);
+  large.leaf = parent.leaf;
+  small.leaf = n_leaves_++;
+  const auto move_small = [&] { return move_rows(parent.choice, &small == &left, parent.leaf, small.leaf); };
+  if (!goes_on || !may_split(large)) {
+    move_small();  // for the covers
+    return give_back(parent);
+  }
   if (parent.slot < 0) {
     parent.slot = take_slot();
     parent.products = {};
     add_rows(parent, list_rows(parent));
   }
-  large.leaf = parent.leaf;
-  small.leaf = n_leaves_++;
   small.slot = take_slot();
-  add_rows(small, move_rows(parent.choice, &small == &left, parent.leaf, small.leaf));
+  add_rows(small, move_small());
   large.slot = std::exchange(parent.slot, -1);
   large.products = {std::max(0.0, parent.products.gradients - small.products.gradients),
                     parent.products.mixed - small.products.mixed,
@@ -348,8 +353,19 @@ GradientGrower::Rows GradientGrower::move_rows(const Choice& choice, bool left_m
   return {listed_.data(), static_cast<std::size_t>(n)};
 }
 
-GradientTree GradientGrower::finish() const {
+// The weight of the rows in each leaf, by the number that its rows have.
+std::vector<double> GradientGrower::sum_covers(std::span<const double> weights) const {
+  std::vector<double> covers(static_cast<std::size_t>(n_leaves_));
+  for (std::size_t row = 0; row < static_cast<std::size_t>(n_rows_); ++row) {
+    const std::size_t leaf = leaves_[row] | (high_leaves_.empty() ? 0U : std::size_t{high_leaves_[row]} << 8);
+    covers[leaf] += weights.empty() ? 1.0 : weights[row];
+  }
+  return covers;
+}
+
+GradientTree GradientGrower::finish(std::span<const double> weights) const {
   GradientTree grown;
+  const std::vector<double> covers = sum_covers(weights);
   struct Place {
     const Node* node;
     std::int32_t parent;
@@ -366,6 +382,7 @@ GradientTree GradientGrower::finish() const {
                : grown.tree.splits[static_cast<std::size_t>(parent)].right) = index;
     if (is_leaf) {
       grown.tree.leaf_values.push_back(node->value);
+      grown.tree.leaf_covers.push_back(to_cover(covers[static_cast<std::size_t>(node->leaf)]));
       continue;
     }
     grown.tree.splits.push_back(make_split(*node, grown.tree.category_sets));

@@ -37,6 +37,8 @@ namespace {
 
 #include "code_search.inl"
 
+#include "contributions.inl"
+
 template <class Function>
 [[gnu::always_inline]] inline void replace_each(double* values, std::int64_t n, Function function) {
   for (std::int64_t i = 0; i < n; ++i) values[i] = function(values[i]);
@@ -124,6 +126,7 @@ const Kernels table{
     .to_rows = to_rows,
     .to_columns = to_columns,
     .add_leaf_values = add_leaf_values,
+    .walk_contributions = walk_contributions,
     .add_derivatives = add_derivatives,
     .log_loss = log_loss,
     .softmax = softmax,

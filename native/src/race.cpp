@@ -18,13 +18,23 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t batch_items = 512, grain = 64 * batch_items;
 
+// A time is log_time + rest, to the last bit: then no other numbers, of items that may be elsewhere, decide who is
+// first.
 struct Arrival {
-  double log_time;
+  double log_time, rest;
   std::int64_t item;
   bool operator<(const Arrival& other) const {  // without branches
-    return (log_time < other.log_time) | ((log_time == other.log_time) & (item < other.item));
+    const bool is_level = log_time == other.log_time, is_equal = is_level & (rest == other.rest);
+    return (log_time < other.log_time) | (is_level & (rest < other.rest)) | (is_equal & (item < other.item));
   }
 };
+
+// The arrival of an item that drew an exponential number, given its logarithm and that of the weight.
+Arrival compute_arrival(double log_exponential, double log_weight, std::int64_t item) {
+  const double time = log_exponential - log_weight, back = log_exponential - time;
+  const double rest = (log_exponential - (time + back)) + (back - log_weight);
+  return {time, std::isfinite(time) ? rest : 0.0, item};
+}
 
 // The chance that an item has arrived by the time exp(d * width) / weight. The table begins at exp(-45), before the
 // least time that can be drawn, 2^-53 = exp(-36.7), and ends at exp(4), when all but exp(-54) have arrived.
@@ -68,7 +78,10 @@ class Screen {
   LevelLimits limits() const { return {origin_, per_width_, last_level_, limits_}; }
   bool is_open() const { return deadline_ == infinity; }
   double origin() const { return origin_; }
-  double deadline() const { return deadline_; }  // logarithm of a time
+
+  // The logarithm of a time by which no item that does not pass arrives. Where weights are huge or tiny, times are
+  // rounded to few digits: be early.
+  double deadline() const { return deadline_ - origin_ - 0x1p-48 * std::abs(origin_); }
 
  private:
   double origin_, per_width_ = 0.0, last_level_ = 0.0, deadline_ = infinity;
@@ -288,18 +301,21 @@ Screen choose_screen(const Source& source, std::int64_t n) {
 }
 
 // The logarithms of the exponential numbers that items draw.
-std::vector<double> draw_log_exponentials(std::span<const std::int64_t> items, const Stream& stream) {
+std::vector<double> draw_log_exponentials(std::span<const std::int64_t> items, const Stream& stream,
+                                          std::int64_t first_item = 0) {
   const Lots lots(stream);
   std::vector<double> draws(items.size());
-  for (std::size_t k = 0; k < items.size(); ++k) draws[k] = uniform(lots.bits(static_cast<std::uint64_t>(items[k])));
+  for (std::size_t k = 0; k < items.size(); ++k)
+    draws[k] = uniform(lots.bits(static_cast<std::uint64_t>(first_item + items[k])));
   kernels().log_exponential(draws.data(), static_cast<std::int64_t>(items.size()));
   return draws;
 }
 
-// Find the items of a range that pass the screen, for each race: the limit of an item is looked up once.
+// Find the items of a range that pass the screen, for each race: the limit of an item is looked up once. Items draw by
+// their numbers, which begin with first_item: a whole number of batches.
 template <class Limits>
 std::vector<std::vector<std::int64_t>> find_passing(const Limits& limits, std::int64_t begin, std::int64_t end,
-                                                    std::span<const Stream> streams) {
+                                                    std::span<const Stream> streams, std::int64_t first_item) {
   const auto screen_items = kernels().screen_items;
   std::vector<std::vector<std::int64_t>> passing(streams.size());
   std::vector<Lots::Keys> keys(streams.size());
@@ -307,15 +323,16 @@ std::vector<std::vector<std::int64_t>> find_passing(const Limits& limits, std::i
   for (std::int64_t first = begin; first < end; first += batch_items) {
     const std::int64_t n = std::min(batch_items, end - first);
     limits.write(first, n, of_batch);
-    if (first == begin || static_cast<std::uint32_t>(first) == 0)
+    const std::int64_t number = first_item + first;
+    if (first == begin || static_cast<std::uint32_t>(number) == 0)
       std::ranges::transform(streams, keys.begin(), [&](const Stream& stream) {
-        return Lots(stream).keys(static_cast<std::uint64_t>(first));
+        return Lots(stream).keys(static_cast<std::uint64_t>(number));
       });
     for (std::size_t k = 0; k < streams.size(); ++k) {
       std::int64_t passed[batch_items];
       std::size_t n_passed = 0;
       for (std::int64_t i = 0; i < n; i += 64) {
-        std::uint64_t bits = screen_items(keys[k], static_cast<std::uint32_t>(first + i), of_batch + i);
+        std::uint64_t bits = screen_items(keys[k], static_cast<std::uint32_t>(number + i), of_batch + i);
         if (n - i < 64) bits &= (std::uint64_t{1} << (n - i)) - 1;
         for (; bits; bits &= bits - 1) passed[n_passed++] = first + i + std::countr_zero(bits);
       }
@@ -328,8 +345,10 @@ std::vector<std::vector<std::int64_t>> find_passing(const Limits& limits, std::i
 // Draw the arrivals before the screen's deadline, for each race; in the order of items.
 template <class Source>
 std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Screen& screen,
-                                                std::span<const Stream> streams, Threads& threads) {
+                                                std::span<const Stream> streams, std::int64_t first_item,
+                                                Threads& threads) {
   const typename Source::Limits limits(source, screen);
+  const double deadline = screen.deadline();
   struct Piece {
     std::int64_t begin;
     std::vector<std::vector<Arrival>> arrivals;
@@ -337,18 +356,18 @@ std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Scre
   std::vector<Piece> pieces;
   std::mutex mutex;
   threads.for_ranges(source.n_items, grain, [&](std::int64_t begin, std::int64_t end) {
-    const auto passing = find_passing(limits, begin, end, streams);
+    const auto passing = find_passing(limits, begin, end, streams, first_item);
     Piece piece{begin, std::vector<std::vector<Arrival>>(streams.size())};
     for (std::size_t k = 0; k < streams.size(); ++k) {
-      const std::vector<double> log_times = draw_log_exponentials(passing[k], streams[k]);
+      const std::vector<double> drawn = draw_log_exponentials(passing[k], streams[k], first_item);
       std::vector<Arrival>& arrivals = piece.arrivals[k];
-      arrivals.resize(log_times.size() + 1);
+      arrivals.resize(drawn.size() + 1);
       std::size_t n_arrived = 0;
-      for (std::size_t j = 0; j < log_times.size(); ++j) {
+      for (std::size_t j = 0; j < drawn.size(); ++j) {
         const double w = source[passing[k][j]];
-        const double log_time = log_times[j] - (w - screen.origin());
-        arrivals[n_arrived] = {log_time, passing[k][j]};  // kept only if the next line counts it: no branch
-        n_arrived += (log_time <= screen.deadline()) & (w > -infinity);
+        const Arrival arrival = compute_arrival(drawn[j], w, passing[k][j]);
+        arrivals[n_arrived] = arrival;  // kept only if the next line counts it: no branch
+        n_arrived += (arrival.log_time <= deadline) & (w > -infinity);
       }
       arrivals.resize(n_arrived);
     }
@@ -367,13 +386,14 @@ std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Scre
 // At least the first n items to arrive in each race, or all that have a positive weight.
 template <class Source>
 std::vector<std::vector<Arrival>> run_heats(const Source& source, std::int64_t n, std::span<const Stream> streams,
-                                            Threads& threads) {
+                                            std::int64_t first_item, Threads& threads) {
   const Screen screen = choose_screen(source, n);
-  auto heats = draw_arrivals(source, screen, streams, threads);
+  auto heats = draw_arrivals(source, screen, streams, first_item, threads);
   if (screen.is_open()) return heats;
   for (std::size_t k = 0; k < streams.size(); ++k)
     if (static_cast<std::int64_t>(heats[k].size()) < n)  // too few were in time: wait for all
-      heats[k] = std::move(draw_arrivals(source, Screen(screen.origin()), streams.subspan(k, 1), threads).front());
+      heats[k] =
+          std::move(draw_arrivals(source, Screen(screen.origin()), streams.subspan(k, 1), first_item, threads).front());
   return heats;
 }
 
@@ -393,7 +413,8 @@ class Ranking {
 
   // The arrival that n others come before.
   Arrival find(std::int64_t n) const {
-    if (n >= static_cast<std::int64_t>(arrivals_.size())) return {infinity, std::numeric_limits<std::int64_t>::max()};
+    if (n >= static_cast<std::int64_t>(arrivals_.size()))
+      return {infinity, infinity, std::numeric_limits<std::int64_t>::max()};
     std::size_t its_class = 0;
     for (; n >= counts_[its_class]; ++its_class) n -= counts_[its_class];
     std::vector<Arrival> equals;
@@ -434,50 +455,100 @@ void add_heat(const std::vector<Arrival>& heat, std::int64_t n_first, std::int64
   arrivals.next.pop_back();
 }
 
+// The items that have weight zero race in a second heat, if all others are in.
+template <class Source>
+std::vector<Arrival> run_second_heat(const Source& source, std::int64_t n, const Stream& stream,
+                                     std::int64_t first_item, Threads& threads) {
+  const auto invert = [&](std::int64_t i) { return source[i] > -infinity ? -infinity : 0.0; };
+  const ComputedSource<decltype(invert)> others{source.n_items, invert};
+  return run_heats(others, n, {&stream, 1}, first_item, threads).front();
+}
+
 template <class Source>
 std::vector<Arrivals> race_source(const Source& source, std::int64_t n_first, std::int64_t n_next,
                                   std::span<const Stream> streams, Threads& threads) {
   const std::int64_t n = n_first + n_next;
   std::vector<Arrivals> all(streams.size());
   if (n <= 0) return all;
-  const auto heats = run_heats(source, n, streams, threads);
+  const auto heats = run_heats(source, n, streams, 0, threads);
   for (std::size_t k = 0; k < streams.size(); ++k) {
     add_heat(heats[k], n_first, n_next, all[k]);
     const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());
     if (n_left <= 0) continue;
-    // Every item of positive weight is in: the others race in a second heat.
-    const auto invert = [&](std::int64_t i) { return source[i] > -infinity ? -infinity : 0.0; };
-    const ComputedSource<decltype(invert)> others{source.n_items, invert};
-    add_heat(run_heats(others, n_left, streams.subspan(k, 1), threads).front(), n_first, n_next, all[k]);
+    add_heat(run_second_heat(source, n_left, streams[k], 0, threads), n_first, n_next, all[k]);
     std::ranges::sort(all[k].first);
     std::ranges::sort(all[k].next);
   }
   return all;
 }
 
-}  // namespace
-
-template <>
-std::vector<Arrivals> race(const LogWeights& weights, std::int64_t n_first, std::int64_t n_next,
-                           std::span<const Stream> streams, Threads& threads) {
-  return race_source(ArraySource{weights.n_items, weights.logs}, n_first, n_next, streams, threads);
+// The first n of a heat, in their order.
+void add_times(std::vector<Arrival> heat, double number, std::int64_t n, Candidates& candidates) {
+  const auto n_kept = std::min(static_cast<std::ptrdiff_t>(n), std::ssize(heat));
+  std::partial_sort(heat.begin(), heat.begin() + n_kept, heat.end());
+  for (auto arrival = heat.begin(); arrival != heat.begin() + n_kept; ++arrival) {
+    candidates.items.push_back(arrival->item);
+    candidates.times.insert(candidates.times.end(), {number, arrival->log_time, arrival->rest});
+  }
 }
+
+template <class Source>
+std::vector<Candidates> race_part_of(const Source& source, std::int64_t n, std::int64_t first_item,
+                                     std::span<const Stream> streams, Threads& threads) {
+  std::vector<Candidates> all(streams.size());
+  if (n <= 0) return all;
+  auto heats = run_heats(source, n, streams, first_item, threads);
+  for (std::size_t k = 0; k < streams.size(); ++k) {
+    const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());
+    add_times(std::move(heats[k]), 0.0, n, all[k]);
+    if (n_left > 0) add_times(run_second_heat(source, n_left, streams[k], first_item, threads), 1.0, n_left, all[k]);
+  }
+  return all;
+}
+
+// Call run with the source of some weights.
+template <class Run>
+auto with_source(const LogWeights& weights, Run run) {
+  return run(ArraySource{weights.n_items, weights.logs});
+}
+
+template <class Count, class Run>
+auto with_source(const VoteWeights<Count>& weights, Run run) {
+  if (!weights.log_sample_weights) return run(MarginSource(weights));
+  const Margins margins(weights);
+  const double* middle = weights.table.data() + weights.table.size() / 2;
+  const auto log_weight = [&](std::int64_t i) { return middle[margins.find(i)] + weights.log_sample_weights[i]; };
+  return run(ComputedSource<decltype(log_weight)>{weights.n_items, log_weight});
+}
+
+}  // namespace
 
 template <class Weights>
 std::vector<Arrivals> race(const Weights& weights, std::int64_t n_first, std::int64_t n_next,
                            std::span<const Stream> streams, Threads& threads) {
-  if (!weights.log_sample_weights) return race_source(MarginSource(weights), n_first, n_next, streams, threads);
-  const Margins margins(weights);
-  const double* middle = weights.table.data() + weights.table.size() / 2;
-  const auto log_weight = [&](std::int64_t i) { return middle[margins.find(i)] + weights.log_sample_weights[i]; };
-  const ComputedSource<decltype(log_weight)> source{weights.n_items, log_weight};
-  return race_source(source, n_first, n_next, streams, threads);
+  return with_source(weights,
+                     [&](const auto& source) { return race_source(source, n_first, n_next, streams, threads); });
 }
 
+template <class Weights>
+std::vector<Candidates> race_part(const Weights& weights, std::int64_t n, std::int64_t first_item,
+                                  std::span<const Stream> streams, Threads& threads) {
+  if (first_item % batch_items != 0) throw std::invalid_argument("parts of the items must begin at whole batches");
+  return with_source(weights,
+                     [&](const auto& source) { return race_part_of(source, n, first_item, streams, threads); });
+}
+
+template std::vector<Arrivals> race(const LogWeights&, std::int64_t, std::int64_t, std::span<const Stream>, Threads&);
 template std::vector<Arrivals> race(const VoteWeights<std::int16_t>&, std::int64_t, std::int64_t,
                                     std::span<const Stream>, Threads&);
 template std::vector<Arrivals> race(const VoteWeights<std::int32_t>&, std::int64_t, std::int64_t,
                                     std::span<const Stream>, Threads&);
+template std::vector<Candidates> race_part(const LogWeights&, std::int64_t, std::int64_t, std::span<const Stream>,
+                                           Threads&);
+template std::vector<Candidates> race_part(const VoteWeights<std::int16_t>&, std::int64_t, std::int64_t,
+                                           std::span<const Stream>, Threads&);
+template std::vector<Candidates> race_part(const VoteWeights<std::int32_t>&, std::int64_t, std::int64_t,
+                                           std::span<const Stream>, Threads&);
 
 std::vector<double> log_arrivals(const double* log_weights, std::span<const std::int64_t> items, const Stream& stream) {
   std::vector<double> log_times = draw_log_exponentials(items, stream);

@@ -17,7 +17,7 @@ GrownTree SortedGrower<Criterion>::grow(const BinnedColumns& columns, const Mini
   lay_out(columns, patch);
   GrownTree grown;
   grown.importances.assign(patch.features.size(), 0.0);
-  auto& [splits, leaf_values, category_sets, n_outputs] = grown.tree;
+  auto& [splits, leaf_values, category_sets, n_outputs, leaf_covers] = grown.tree;
 
   pending_.assign(1, make_root());
   pending_varies_.assign(features_.size(), true);
@@ -37,6 +37,10 @@ GrownTree SortedGrower<Criterion>::grow(const BinnedColumns& columns, const Mini
     }
     if (!is_split) {
       leaf_values.push_back(criterion_.leaf_value(rows(node, node.list)));
+      double cover = patch.weights.empty() ? node.size() : 0;
+      if (!patch.weights.empty())
+        for (const Entry entry : rows(node, node.list)) cover += patch.weights[place_of(entry)];
+      leaf_covers.push_back(to_cover(cover));
       continue;
     }
     settle(node, choice);

@@ -17,8 +17,7 @@ constexpr std::int64_t batch_rows = 1024, grain = 16;  // batches that a thread 
 
 // Call compute(first, n, numbers) for batches of rows, which writes a number for each; return their sum, times weights.
 template <class Compute>
-double sum_rows(std::int64_t n_rows, const double* weights, Threads& threads, Compute compute) {
-  RowSums sums;
+double sum_rows(std::int64_t n_rows, const double* weights, RowSums& sums, Threads& threads, Compute compute) {
   sums.add_rows(n_rows, 1, batch_rows, grain, threads, [&] {
     return [&](std::int64_t first, std::int64_t n, double* sum) {
       double numbers[batch_rows];
@@ -87,9 +86,6 @@ double compute_weighted_median(const std::vector<std::uint64_t>& keys, const std
   return to_residual(begin->key);
 }
 
-// A mean to divide by; 1 if it is 0, or rounded to 0.
-double to_divisor(double mean) { return mean == 0.0 ? 1.0 : mean; }
-
 void weigh(ResidualWeighting weighting, double* multiples, std::int64_t n) {
   if (weighting == ResidualWeighting::threshold) {
     for (std::int64_t i = 0; i < n; ++i) multiples[i] = multiples[i] > 1.0 ? 1.0 : 0.0;
@@ -108,8 +104,7 @@ void weigh(ResidualWeighting weighting, double* multiples, std::int64_t n) {
 }  // namespace
 
 SquaredErrors add_values(const double* values, std::span<const std::int64_t> patch, const ValueOutputs& outputs,
-                         std::int64_t n_learners, double unseen, Threads& threads) {
-  RowSums errors;
+                         std::int64_t n_learners, double unseen, RowSums& errors, Threads& threads) {
   const double n_all = static_cast<double>(n_learners);
   errors.add_rows(outputs.n_rows, 2, batch_rows, grain, threads, [&] {
     return [&](std::int64_t first, std::int64_t n, double* sum) {
@@ -136,39 +131,45 @@ SquaredErrors add_values(const double* values, std::span<const std::int64_t> pat
   return {total[0], total[1]};
 }
 
-void weigh_residuals(const double* labels, const double* sums, std::int64_t n_rows, std::int64_t n_learners,
-                     const MedianRows& median, const ResidualWeights& weights, Threads& threads) {
-  if (n_rows == 0) return;
-  const auto residual = [=, n = static_cast<double>(n_learners)](std::int64_t i) {
-    return std::abs(labels[i] - sums[i] / n);
-  };
-  std::vector<std::uint64_t> keys(median.rows.size());
-  std::ranges::transform(median.rows, keys.begin(), [&](std::int64_t i) { return to_key(residual(i)); });
-  double scale = median.weights ? compute_weighted_median(keys, median.weights) : compute_median(std::move(keys));
-  if (scale == 0.0) {
-    const double sum =
-        sum_rows(n_rows, weights.sample_weights, threads, [&](std::int64_t first, std::int64_t n, double* residuals) {
-          for (std::int64_t i = 0; i < n; ++i) residuals[i] = residual(first + i);
-        });
-    scale = to_divisor(sum / weights.total_weight);
-  }
-  double* log_weights = weights.log_weights;
-  const double sum =
-      sum_rows(n_rows, weights.sample_weights, threads, [&](std::int64_t first, std::int64_t n, double* numbers) {
-        for (std::int64_t i = 0; i < n; ++i) numbers[i] = residual(first + i) / scale;
-        weigh(weights.weighting, numbers, n);
-        std::copy(numbers, numbers + n, log_weights + first);
-      });
-  const double mean = to_divisor(sum / weights.total_weight);
-  const double floor = std::max(weights.exploration, std::numeric_limits<double>::min());
+std::vector<double> find_residuals(const ValueMeans& means, std::span<const std::int64_t> rows) {
+  std::vector<double> residuals(rows.size());
+  std::ranges::transform(rows, residuals.begin(), [&](std::int64_t i) { return means.residual(i); });
+  return residuals;
+}
+
+double median_residual(std::span<const double> residuals, const std::int64_t* weights) {
+  if (residuals.empty()) return 0.0;
+  std::vector<std::uint64_t> keys(residuals.size());
+  std::ranges::transform(residuals, keys.begin(), to_key);
+  return weights ? compute_weighted_median(keys, weights) : compute_median(std::move(keys));
+}
+
+double sum_residuals(const ValueMeans& means, const double* sample_weights, RowSums& all, Threads& threads) {
+  return sum_rows(means.n_rows, sample_weights, all, threads,
+                  [&](std::int64_t first, std::int64_t n, double* residuals) {
+                    for (std::int64_t i = 0; i < n; ++i) residuals[i] = means.residual(first + i);
+                  });
+}
+
+double weigh_residuals(const ValueMeans& means, ResidualWeighting weighting, double scale, const double* sample_weights,
+                       double* weights, RowSums& all, Threads& threads) {
+  return sum_rows(means.n_rows, sample_weights, all, threads, [&](std::int64_t first, std::int64_t n, double* numbers) {
+    for (std::int64_t i = 0; i < n; ++i) numbers[i] = means.residual(first + i) / scale;
+    weigh(weighting, numbers, n);
+    std::copy(numbers, numbers + n, weights + first);
+  });
+}
+
+void to_log_weights(double* weights, std::int64_t n_rows, double mean, double exploration,
+                    const double* log_sample_weights, Threads& threads) {
+  const double floor = std::max(exploration, std::numeric_limits<double>::min());
   threads.for_ranges(n_rows, grain * batch_rows, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end; first += batch_rows) {
       const std::int64_t last = std::min(end, first + batch_rows);
-      for (std::int64_t i = first; i < last; ++i)
-        log_weights[i] = (1.0 - weights.exploration) * log_weights[i] / mean + floor;
-      kernels().log_of(log_weights + first, last - first);
-      if (weights.log_sample_weights)
-        for (std::int64_t i = first; i < last; ++i) log_weights[i] += weights.log_sample_weights[i];
+      for (std::int64_t i = first; i < last; ++i) weights[i] = (1.0 - exploration) * weights[i] / mean + floor;
+      kernels().log_of(weights + first, last - first);
+      if (log_sample_weights)
+        for (std::int64_t i = first; i < last; ++i) weights[i] += log_sample_weights[i];
     }
   });
 }

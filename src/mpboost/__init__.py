@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from mpboost.datasets.dataset import BinnedDataset
     from mpboost.datasets.dataset_file import DatasetFileError
     from mpboost.estimators.classifier import MPBoostClassifier
+    from mpboost.estimators.decision_tree import DecisionTree, TreeNode
     from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
     from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
     from mpboost.estimators.presets import PAPER
     from mpboost.estimators.regressor import MPBoostRegressor
+    from mpboost.inspection.contributions_display import ContributionsDisplay
     from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
     from mpboost.inspection.effects import EffectCurve, FeatureEffect, compute_effects
     from mpboost.inspection.effects_display import EffectsDisplay
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from mpboost.inspection.ranking_curves import RankingCurvesDisplay
     from mpboost.inspection.score_bands import ScoreBandsDisplay
     from mpboost.inspection.score_curves import ScoreCurvesDisplay
+    from mpboost.inspection.tree_display import TreeDisplay
     from mpboost.model_files.container import ModelFileError
     from mpboost.model_files.model_file import load_model, save_model
     from mpboost.reporting.page import Report, report
@@ -47,7 +50,9 @@ __all__ = [
     "BinnedDataset",
     "BoostingRun",
     "Callback",
+    "ContributionsDisplay",
     "DatasetFileError",
+    "DecisionTree",
     "EffectCurve",
     "EffectiveNumbersDisplay",
     "EffectsDisplay",
@@ -74,6 +79,8 @@ __all__ = [
     "ScoreBandsDisplay",
     "ScoreCurvesDisplay",
     "StopReason",
+    "TreeDisplay",
+    "TreeNode",
     "__version__",
     "compute_effects",
     "estimate_label_noise",
@@ -99,10 +106,12 @@ _HOMES = {
     "datasets.dataset": ("BinnedDataset",),
     "datasets.dataset_file": ("DatasetFileError",),
     "estimators.classifier": ("MPBoostClassifier",),
+    "estimators.decision_tree": ("DecisionTree", "TreeNode"),
     "estimators.gradient_classifier": ("MPGradientBoostingClassifier",),
     "estimators.gradient_regressor": ("MPGradientBoostingRegressor",),
     "estimators.presets": ("PAPER",),
     "estimators.regressor": ("MPBoostRegressor",),
+    "inspection.contributions_display": ("ContributionsDisplay",),
     "inspection.effective_numbers": ("EffectiveNumbersDisplay",),
     "inspection.effects": ("EffectCurve", "FeatureEffect", "compute_effects"),
     "inspection.effects_display": ("EffectsDisplay",),
@@ -116,17 +125,22 @@ _HOMES = {
     "inspection.ranking_curves": ("RankingCurvesDisplay",),
     "inspection.score_bands": ("ScoreBandsDisplay",),
     "inspection.score_curves": ("ScoreCurvesDisplay",),
+    "inspection.tree_display": ("TreeDisplay",),
     "model_files.container": ("ModelFileError",),
     "model_files.model_file": ("load_model", "save_model"),
     "reporting.page": ("Report", "report"),
     "table_files.reading": ("read_table",),
     "tuning.search": ("OOPSearch", "oop_tune"),
 }
+#: Packages with public names of their own, which users reach as ``mpboost.export.to_onnx`` after ``import mpboost``.
+_PACKAGES = ("export",)
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if not TYPE_CHECKING:  # type checkers would believe that every name exists
 
     def __getattr__(name: str) -> Any:
+        if name in _PACKAGES:
+            return import_module(f"{__name__}.{name}")
         if name not in _HOME_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
@@ -135,4 +149,4 @@ if not TYPE_CHECKING:  # type checkers would believe that every name exists
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PACKAGES})

@@ -9,7 +9,18 @@ from mpboost import _native
 
 #: Libraries that the package needs, and those that some of its parts need.
 NEEDED = ("numpy", "scipy", "scikit-learn", "narwhals", "joblib")
-OPTIONAL = ("pandas", "polars", "pyarrow", "rich", "typer", "matplotlib", "jinja2")
+OPTIONAL = (
+    "pandas",
+    "polars",
+    "pyarrow",
+    "rich",
+    "typer",
+    "matplotlib",
+    "jinja2",
+    "onnx",
+    "dask",
+    "distributed",
+)
 
 
 def show_versions() -> None:
@@ -24,13 +35,13 @@ def show_versions() -> None:
     """
     groups: dict[str, dict[str, object]] = {
         "System": {
-            "mpboost": _find_version("mpboost"),
+            "mpboost": find_version("mpboost"),
             "Python": sys.version.split()[0],
             "executable": sys.executable,
             "system": platform.platform(),
         },
-        "Libraries": {name: _find_version(name) for name in NEEDED},
-        "Optional libraries": {name: _find_version(name) for name in OPTIONAL},
+        "Libraries": {name: find_version(name) for name in NEEDED},
+        "Optional libraries": {name: find_version(name) for name in OPTIONAL},
         "Engine": {
             "compiler": _native.describe_compiler(),
             "instruction set": f"{_native.current_kernels()} (available: {', '.join(_native.available_kernels())})",
@@ -42,7 +53,8 @@ def show_versions() -> None:
         sys.stdout.write("\n" * (i > 0) + "\n".join(lines) + "\n")
 
 
-def _find_version(name: str) -> str:
+def find_version(name: str) -> str:
+    """Return the version of an installed library."""
     try:
         return version(name)
     except PackageNotFoundError:

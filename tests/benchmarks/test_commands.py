@@ -34,7 +34,7 @@ from benchmarks.quality import (
     tuning,
 )
 from benchmarks.speed import __main__ as speed
-from benchmarks.speed import command_line, metrics, progress_bar, sparse
+from benchmarks.speed import command_line, contributions, metrics, progress_bar, sparse
 from benchmarks.speed.literal import fit_literal, update_features, weigh_observations
 from benchmarks.speed.sections import judge_linearity
 from tests.support.benchmarks import needs, run_benchmark
@@ -165,6 +165,15 @@ def test_command_line_quick_measures_commands_and_readers(tmp_path):
     seconds = {row["command"]: float(row["ours"]) for row in read_rows(tmp_path / "command_line.csv")}
     assert seconds["--help"] < seconds["fit of all rows, gradient"]
     assert len(read_rows(tmp_path / "reading.csv")) == 4
+
+
+def test_contributions_quick_measures_ours_and_saturated_trees(tmp_path):
+    assert contributions.main(["--quick", "--output", str(tmp_path)]) == 0
+    rows = read_rows(tmp_path / "contributions.csv")
+    assert rows[0]["times ours"] == "1.0"
+    assert len(rows) >= 2
+    leaves = [int(row["leaves per tree"]) for row in read_rows(tmp_path / "contributions_saturated.csv")]
+    assert leaves[0] < leaves[1]
 
 
 def test_metrics_quick_compares_with_scikit_learn(tmp_path):

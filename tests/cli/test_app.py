@@ -71,6 +71,7 @@ def test_help_shows_no_types_of_python(run, command):
         (("report", "--help"), "numpy"),
         (("issues", "--help"), "numpy"),
         (("info", "--help"), "numpy"),
+        (("export", "--help"), "numpy"),
         (("info", "model.mpb"), "sklearn"),
         (("info", "model.mpb"), "scipy"),
         (("info", "model.mpb"), "pyarrow"),

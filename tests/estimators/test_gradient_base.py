@@ -63,7 +63,9 @@ class Watcher(Callback):
 def test_number_of_models_follows_from_the_size_of_the_table(n_rows, n_columns, n_classes, n_models):
     table = SimpleNamespace(n_rows=n_rows, n_columns=n_columns)
     classes = None if n_classes is None else range(n_classes)
-    assert count_models(SimpleNamespace(examples=SimpleNamespace(table=table), classes=classes)) == n_models
+    assert (
+        count_models(SimpleNamespace(examples=SimpleNamespace(n_rows=n_rows, table=table), classes=classes)) == n_models
+    )
 
 
 @pytest.mark.parametrize("n_models", [401, 10**30])

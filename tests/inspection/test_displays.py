@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from mpboost import (
+    ContributionsDisplay,
     EffectiveNumbersDisplay,
     FeatureProbabilitiesDisplay,
     MPBoostClassifier,
@@ -17,6 +18,7 @@ from mpboost import (
     RankingCurvesDisplay,
     ScoreBandsDisplay,
     ScoreCurvesDisplay,
+    TreeDisplay,
 )
 from tests.support.pictures import DIGITS
 
@@ -32,6 +34,8 @@ from tests.support.pictures import DIGITS
         OOPResidualsDisplay.from_estimator,
         RankingCurvesDisplay.from_estimator,
         lambda model: ObservationsDisplay.from_estimator(model, DIGITS.data),
+        lambda model: ContributionsDisplay.from_estimator(model, DIGITS.data),
+        TreeDisplay.from_estimator,
         lambda model: ScoreBandsDisplay.from_estimators({"a": [model]}),
     ],
     ids=[
@@ -43,6 +47,8 @@ from tests.support.pictures import DIGITS
         "residuals",
         "ranking",
         "observations",
+        "contributions",
+        "tree",
         "bands",
     ],
 )

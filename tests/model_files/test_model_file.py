@@ -238,6 +238,8 @@ CHANGES = [
     (set_entry("ensemble.edge_offsets", 1, 2**62), "offsets"),
     (set_entry("ensemble.leaf_values", 0, np.nan), "finite"),
     (set_entry("ensemble.split_offsets", 1, -1), "valid trees"),
+    (set_entry("ensemble.leaf_covers", 0, -1.0), "negative"),
+    (set_entry("ensemble.leaf_covers", 0, np.nan), "finite"),
     (set_entry("ensemble.splits", 0, 5), "valid trees"),  # a feature that there is not
     (set_entry("ensemble.splits", 4, 0), "valid trees"),  # a split that is its own child
     (set_entry("ensemble.splits", 16, 255), "valid trees"),  # the bin of missing values
@@ -364,6 +366,12 @@ def test_golden_file_loads_and_predicts_as_ever(golden):
 def test_golden_file_of_an_older_format_has_the_oop_counts_of_the_same_model(kind):
     older, newer = (load_model(GOLDEN / f"format-{schema}-{kind}.mpb") for schema in (2, 3))
     np.testing.assert_array_equal(older.oop_counts_, newer.oop_counts_)
+
+
+def test_golden_files_have_covers_since_format_6():
+    older, newer = (load_model(GOLDEN / f"format-{schema}-two-classes.mpb") for schema in (5, 6))
+    assert not older._ensemble.forest.has_covers
+    assert newer._ensemble.forest.has_covers
 
 
 def test_golden_files_are_there_for_every_format():

@@ -100,6 +100,22 @@ def add_colour_votes(part, sums, threads):
     _native.add_colour_votes(votes, colours, np.arange(0, len(votes), 4), *state, threads, sums)
 
 
+def add_values(part, sums, threads):
+    labels, weights = take("values", part), take("weights", part)
+    state = np.zeros(len(labels)), np.zeros(len(labels)), np.zeros(len(labels), np.int32)
+    _native.add_values(weights, np.arange(0, len(labels), 4), labels, weights, *state, 1, 0.5, threads, sums)
+
+
+def sum_residuals(part, sums, threads):
+    _native.sum_residuals(take("values", part), take("weights", part), 3, take("weights", part), threads, sums)
+
+
+def weigh_residuals(part, sums, threads):
+    labels, weights = take("values", part), take("weights", part)
+    written = np.empty(len(labels))
+    _native.weigh_residuals("exponential", 0.3, labels, weights, 3, weights, written, threads, sums)
+
+
 def singles(name):
     return lambda part: take(name, part).astype(np.float32)
 
@@ -121,6 +137,9 @@ SUMS = {
     "votes": add_votes,
     "class votes": add_class_votes,
     "colour votes": add_colour_votes,
+    "predictions": add_values,
+    "residuals": sum_residuals,
+    "weights of residuals": weigh_residuals,
 }
 sums_of_rows = pytest.mark.parametrize("call", SUMS.values(), ids=SUMS)
 

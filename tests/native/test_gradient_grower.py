@@ -1,5 +1,6 @@
 """The leaf-wise grower of gradient boosting: against its naive twin, and what must hold for any tree."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -383,3 +384,20 @@ def test_threads_grow_the_same_tree():
     for tree in trees[1:]:
         np.testing.assert_array_equal(tree.splits, trees[0].splits)
         np.testing.assert_array_equal(tree.leaf_values, trees[0].leaf_values)
+
+
+@problems
+def test_gradient_tree_can_be_pickled(options):
+    grown = make_problem(7, **options).grow()
+    assert_equal_trees(pickle.loads(pickle.dumps(grown)), grown)
+
+
+def test_gradient_grower_merges_bins_by_the_numbers_of_features(threads):
+    # The columns of a minipatch alone, as shards and sparse tables have them, give the tree of the whole table.
+    codes, features = make_random_codes(np.random.default_rng(3), 9, 500), np.array([1, 4, 8])
+    slopes = np.random.default_rng(4).normal(size=500), np.ones(500)
+    grower = _native.GradientGrower(20, 0, 3, 1.0, 16)
+    whole = grower.grow(as_columns(codes), np.arange(500), features, *slopes, 5, 6)
+    alone = as_columns(np.ascontiguousarray(codes[features])), np.arange(500), np.arange(3), *slopes, 5, 6
+    assert_equal_trees(grower.grow(*alone, numbers=features).with_features(features), whole)
+    assert grower.grow(*alone).with_features(features).tree.splits.tolist() != whole.tree.splits.tolist()

@@ -356,3 +356,51 @@ def test_race_takes_the_heaviest_where_weights_are_far_apart(threads, log_weight
 def test_race_draws_from_equal_weights_of_any_size(threads, log_weight):
     items = draw(np.full(1000, log_weight), 100, threads=threads)
     assert len(np.unique(items)) == 100
+
+
+def race_in_parts(bounds, n, seed, iterations, race_part):
+    """Race each part of the items alone; join their arrivals: those of all items, first to last."""
+    found = []
+    for first, end in itertools.pairwise(bounds):
+        parts = race_part(slice(first, end), min(n, end - first), first, seed, iterations)
+        found.append([(items + first, times) for items, times in parts])
+    joined = []
+    for of_iteration in zip(*found, strict=True):
+        items, times = (np.concatenate(arrays) for arrays in zip(*of_iteration, strict=True))
+        joined.append(items[np.lexsort((items, *times.T[::-1]))][:n])
+    return joined
+
+
+@pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS.keys())
+@pytest.mark.parametrize("n", [1, 700, 40_000])
+def test_race_part_finds_the_arrivals_of_all_items(kernels, threads, weights, n):
+    log_weights, chunk = weights(np.random.default_rng(0), 50_000), _native.CHUNK_ROWS
+    iterations = np.array([3, 10**9])
+
+    def race_part(part, n_part, first, seed, iterations):
+        return _native.race_part(log_weights[part], n_part, first, seed, iterations, OBSERVATIONS, threads)
+
+    for bounds in ([0, 50_000], [0, chunk, 3 * chunk, 50_000]):
+        for iteration, order in zip(iterations, race_in_parts(bounds, n, 5, iterations, race_part), strict=True):
+            assert np.sort(order).tolist() == draw(log_weights, n, seed=5, iteration=int(iteration)).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_race_part_of_votes_is_that_of_their_weights(threads, dtype, weighted):
+    rng, chunk, iterations = np.random.default_rng(0), _native.CHUNK_ROWS, np.array([7])
+    labels, votes = rng.choice([-1, 1], 20_000).astype(np.int8), rng.integers(-30, 31, 20_000).astype(dtype)
+    table, own = -0.1 * np.arange(-40, 41), rng.normal(size=20_000) if weighted else None
+    log_weights = table[40 + labels * votes] + (0.0 if own is None else own)
+    arguments = 300, 2 * chunk, 5, iterations, OBSERVATIONS, threads
+    ((items, times),) = _native.race_part_of_votes(labels, votes, table, own, *arguments)
+    ((expected, expected_times),) = _native.race_part(log_weights, *arguments)
+    np.testing.assert_array_equal(items, expected)
+    np.testing.assert_array_equal(times, expected_times)
+
+
+def test_race_part_rejects_what_does_not_fit(threads):
+    with pytest.raises(ValueError, match="whole chunks"):
+        _native.race_part(np.zeros(5), 1, 100, 0, np.array([1]), OBSERVATIONS, threads)
+    with pytest.raises(ValueError, match="more items"):
+        _native.race_part(np.zeros(5), 6, 0, 0, np.array([1]), OBSERVATIONS, threads)

@@ -27,8 +27,12 @@ def weigh(weighting, labels, sums, n_learners, rows, weights, threads, explorati
     total = float(len(labels)) if weights is None else weights.sum()
     log_sample_weights = None if weights is None else np.log(weights)
     median_weights = to_whole(None if weights is None else weights[rows])
-    arguments = labels, sums, n_learners, rows, median_weights, total, weights, log_sample_weights
-    _native.weigh_residuals(weighting, exploration, *arguments, log_weights, threads)
+    means = labels, sums, n_learners
+    scale = _native.median_residual(_native.find_residuals(*means, rows), median_weights)
+    if scale == 0.0:
+        scale = _native.sum_residuals(*means, weights, threads) / total or 1.0
+    mean = _native.weigh_residuals(weighting, scale, *means, weights, log_weights, threads) / total or 1.0
+    _native.to_log_weights(log_weights, mean, exploration, log_sample_weights, threads)
     return log_weights
 
 
@@ -134,5 +138,9 @@ def test_value_kernels_reject_what_does_not_fit(threads):
         weigh("cubic", labels, sums, 1, np.arange(5), None, threads)
     with pytest.raises(ValueError, match="no such row"):
         weigh("linear", labels, sums, 1, np.array([5]), None, threads)
-    with pytest.raises(ValueError, match="no row to compute the median from"):
-        weigh("linear", labels, sums, 1, np.empty(0, dtype=np.int64), None, threads)
+    with pytest.raises(ValueError, match="every residual needs a weight"):
+        _native.median_residual(labels, np.ones(4, dtype=np.int64))
+
+
+def test_median_residual_of_no_rows_is_zero():
+    assert _native.median_residual(np.empty(0), None) == 0.0

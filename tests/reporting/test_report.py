@@ -17,7 +17,7 @@ import mpboost
 from tests.support.reported import TASKS, fit
 
 each_task = pytest.mark.parametrize("task", TASKS)
-SECTIONS = ["glance", "score", "features", "effects", "rows", "settings"]
+SECTIONS = ["glance", "score", "features", "effects", "rows", "contributions", "settings"]
 
 
 class Page(HTMLParser):

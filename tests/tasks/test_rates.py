@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from mpboost.tasks.rates import GAIN, MAX_AUTO_RATE, MAX_WRONG_SHARE, MIN_AUTO_RATE, N_WARM_UP, LearningRate
+from mpboost.tasks.rates import (
+    GAIN,
+    MAX_AUTO_RATE,
+    MAX_WRONG_SHARE,
+    MIN_AUTO_RATE,
+    N_WARM_UP,
+    LearningRate,
+    count_sides,
+)
 from tests.support.oracle import find_rate
 
 
@@ -16,7 +24,7 @@ ALL_WRONG, ALL_RIGHT = make_margins(20, 0), make_margins(0, 20)
 
 def adapt(rate, *patches):
     for margins in patches:
-        rate.adapt(margins)
+        rate.adapt(*count_sides(margins))
     return rate.value[0]
 
 
@@ -94,7 +102,7 @@ def test_learning_rate_matches_a_transcription():
         level = rng.uniform(0.2, 0.7)
         for _ in range(200):
             margins = np.where(rng.random(30) < level, -1, 1) * rng.integers(3, size=30)
-            rate.adapt(margins.astype(np.int32))
+            rate.adapt(*count_sides(margins))
             n_wrong, n_right = (margins < 0).sum(), (margins > 0).sum()
             shares.append(n_wrong / (n_wrong + n_right))
             assert rate.value[0] == pytest.approx(find_rate(shares), rel=1e-12)

@@ -93,6 +93,7 @@ class BinaryGrower {
   std::vector<std::size_t> lanes_;                   // the feature, by its place in the patch, of each lane
   std::vector<std::uint8_t> patch_;  // [group][row][lane]; the rows of a node are contiguous, negatives first
   std::vector<std::int32_t> weights_, right_weights_;  // of the rows, in the same order; empty where they have none
+  double weight_unit_ = 1;                             // what one of them stands for, in weights as they were given
   std::vector<std::uint8_t> right_rows_, split_codes_, goes_left_;
   std::vector<std::int64_t> order_;
   std::vector<int> group_lanes_;   // in use, of the groups

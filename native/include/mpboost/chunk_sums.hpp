@@ -94,6 +94,30 @@ class RowSums {
     end_row_ = next.end_row_;
   }
 
+  // What these sums consist of, to be sent elsewhere: first and last row, width, nodes; and the sums themselves.
+  struct State {
+    std::vector<std::int64_t> integers;
+    std::vector<double> sums;
+  };
+  State state() const {
+    State state{{first_row_, end_row_, static_cast<std::int64_t>(width_)}, sums_};
+    for (const Node& node : nodes_) state.integers.insert(state.integers.end(), {node.first_row, node.length});
+    return state;
+  }
+  static RowSums from_state(const State& state) {
+    const auto& [integers, sums] = state;
+    const std::size_t n_nodes = (integers.size() - 3) / 2;
+    if (integers.size() < 3 || integers.size() % 2 == 0 || integers[2] < 0 ||
+        sums.size() != n_nodes * static_cast<std::size_t>(integers[2]))
+      throw std::invalid_argument("these are not the sums of rows");
+    RowSums all(integers[0]);
+    all.end_row_ = integers[1];
+    all.width_ = static_cast<std::size_t>(integers[2]);
+    for (std::size_t k = 0; k < n_nodes; ++k) all.nodes_.push_back({integers[3 + 2 * k], integers[4 + 2 * k]});
+    all.sums_ = sums;
+    return all;
+  }
+
   // The sums of all rows; those of a part that does not begin with row 0 are not what they add to a total.
   std::vector<double> total() const {
     std::vector<double> total(width_);

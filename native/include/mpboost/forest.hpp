@@ -15,7 +15,8 @@ class Forest {
   Forest() = default;
   // The splits of tree t are at [offsets[t], offsets[t + 1]); throws if they are no valid trees.
   Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
-         std::vector<CategorySet> category_sets, std::int64_t n_features, std::int64_t n_outputs = 1);
+         std::vector<CategorySet> category_sets, std::int64_t n_features, std::int64_t n_outputs = 1,
+         std::vector<float> leaf_covers = {});
 
   std::int64_t size() const { return static_cast<std::int64_t>(split_offsets_.size()) - 1; }
   std::int64_t n_outputs() const { return n_outputs_; }
@@ -40,6 +41,8 @@ class Forest {
   const std::vector<double>& leaf_values() const { return leaf_values_; }
   const std::vector<std::int64_t>& split_offsets() const { return split_offsets_; }
   const std::vector<CategorySet>& category_sets() const { return category_sets_; }
+  const std::vector<float>& leaf_covers() const { return leaf_covers_; }  // of all leaves of all trees, or none
+  bool has_covers() const { return leaf_covers_.size() == splits_.size() + split_offsets_.size() - 1; }
 
  private:
   // Call take(tree, leaves, first row, number of rows) for some rows at a time and every tree, trees in their order.
@@ -51,6 +54,7 @@ class Forest {
   std::vector<std::int64_t> split_offsets_{0};
   std::vector<CategorySet> category_sets_;
   std::vector<std::int64_t> set_offsets_{0};
+  std::vector<float> leaf_covers_;
   std::vector<std::int64_t> n_needed_columns_;  // of each tree: the last feature that it uses, plus one
   std::int64_t n_outputs_ = 1;
 };

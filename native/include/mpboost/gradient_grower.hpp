@@ -31,9 +31,12 @@ struct GradientPatch {
   std::span<const double> gradients, hessians;  // of the patch's rows, times their weights; hessians are not negative
   const bool* is_categorical = nullptr;         // of all columns; null where none is
   const std::int8_t* monotonic = nullptr;       // of all columns, -1, 0 or 1; null where all are 0
+  std::span<const double> weights{};            // of the patch's rows, for the covers of leaves; none where all are 1
   // The features on a path must all be in one of these sets. Set k has the members
   // [offsets[k], offsets[k + 1]).
   std::span<const std::int64_t> interaction_offsets{}, interaction_members{};
+  // The numbers of the features in the whole table, on which draws depend; empty where these are the columns.
+  std::span<const std::int64_t> numbers{};
 };
 
 struct GradientTree {
@@ -169,7 +172,8 @@ class GradientGrower {
   double value_of(std::uint64_t sums) const;
   double gain_of(const Node& node, std::uint64_t left, double extra_l2 = 0.0) const;
 
-  GradientTree finish() const;
+  std::vector<double> sum_covers(std::span<const double> weights) const;
+  GradientTree finish(std::span<const double> weights) const;
   Split make_split(const Node& node, std::vector<CategorySet>& sets) const;
 
   GradientLimits limits_;

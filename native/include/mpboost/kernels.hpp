@@ -181,6 +181,28 @@ struct EdgeTable {
   int n_edges;
 };
 
+// Contributions of features by one tree, for a few rows at a time: contributions.cpp explains them.
+inline constexpr int contribution_rows = 16;
+inline constexpr int quadrature_lanes = 4;  // numbers of quadrature points are multiples of this
+
+// A step of the walk over a tree. Its tables are those of a split, one for each state that a row may have there.
+struct ContributionStep {
+  enum Kind : std::uint8_t { leaves, down, first_up, up };
+  Kind kind;
+  std::int32_t split, slot, level;
+  std::int32_t stride;  // from the table of a state to that of the next
+  std::int64_t table;   // where that of state 0 begins
+};
+struct ContributionWalk {
+  const ContributionStep* steps;
+  std::int64_t n_steps;
+  const double* tables;
+  int n_points;                // of the quadrature
+  const std::uint8_t* states;  // [split][row]
+  // All have a number for each row and point: [level][row][point], and the last [slot][row][point].
+  double *weights, *sums, *contributions;
+};
+
 struct Kernels {
   std::string_view name;
   // Exact search of all thresholds. `search_pairs` compares all rows with all thresholds, at most max_pairs of each, or
@@ -231,6 +253,7 @@ struct Kernels {
   // Add to each row's totals, [row][output], the values of its leaf, [leaf][output].
   void (*add_leaf_values)(const std::int32_t* leaves, std::int64_t n_rows, const double* values, std::int64_t n_outputs,
                           double* totals);
+  void (*walk_contributions)(const ContributionWalk&);
   // Add the derivatives of rows, [row][output], to the sums of their leaves, [leaf][gradients, hessians][output].
   void (*add_derivatives)(const std::uint16_t* leaves, std::int64_t n_rows, const float* gradients,
                           const float* hessians, std::int64_t n_outputs, double* sums);

@@ -39,6 +39,20 @@ template <class Weights>
 std::vector<Arrivals> race(const Weights& weights, std::int64_t n_first, std::int64_t n_next,
                            std::span<const Stream> streams, Threads& threads);
 
+// The first items of a part of all items to arrive, in the order of their arrival. Times are [item][3], ordered by the
+// first number, then by the second and the third: the heat, 1 for items of weight zero; the logarithm of the time; and
+// what its last bits could not hold. Equal times are ordered by items.
+struct Candidates {
+  std::vector<std::int64_t> items;
+  std::vector<double> times;
+};
+
+// The first n items of a part to arrive, for each stream. The part begins with item first_item, a multiple of 512, and
+// its items are numbered from 0. The first arrivals of all parts are those of a race of all items.
+template <class Weights>
+std::vector<Candidates> race_part(const Weights& weights, std::int64_t n, std::int64_t first_item,
+                                  std::span<const Stream> streams, Threads& threads);
+
 // The logarithms of the times at which some items arrive, given those of their weights.
 std::vector<double> log_arrivals(const double* log_weights, std::span<const std::int64_t> items, const Stream& stream);
 

@@ -1,8 +1,10 @@
 // A decision tree over binned columns.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -34,12 +36,14 @@ inline void insert(CategorySet& set, std::uint8_t code) {
 
 // Splits and leaves are both numbered in preorder, so those below any split are contiguous; category sets are in
 // the order of their splits. A tree without splits has one leaf. A leaf holds as many values as the tree has outputs:
-// leaf values are [leaf][output].
+// leaf values are [leaf][output]. The cover of a leaf is the weight of the rows of the minipatch that reached it; trees
+// from old model files have no covers.
 struct TreeView {
   std::span<const Split> splits;
   std::span<const double> leaf_values;
   std::span<const CategorySet> category_sets;
   std::int64_t n_outputs = 1;
+  std::span<const float> leaf_covers{};  // of all leaves, or none
 
   std::size_t n_leaves() const { return splits.size() + 1; }
   const double* values_of(std::int32_t leaf) const { return leaf_values.data() + leaf * n_outputs; }
@@ -58,10 +62,23 @@ struct Tree {
   std::vector<double> leaf_values;
   std::vector<CategorySet> category_sets;
   std::int64_t n_outputs = 1;
+  std::vector<float> leaf_covers{};
 
   std::size_t n_leaves() const { return splits.size() + 1; }
-  operator TreeView() const { return {splits, leaf_values, category_sets, n_outputs}; }
+  operator TreeView() const { return {splits, leaf_values, category_sets, n_outputs, leaf_covers}; }
 };
+
+// A sum of weights as trees keep it: in single precision, and finite.
+inline float to_cover(double weight) {
+  return static_cast<float>(std::min(weight, static_cast<double>(std::numeric_limits<float>::max())));
+}
+
+// Whether covers are those of that many leaves, or none: finite, and not negative.
+inline bool covers_fit(std::span<const float> covers, std::size_t n_leaves) {
+  return covers.empty() || (covers.size() == n_leaves && std::ranges::all_of(covers, [](float cover) {
+                              return cover >= 0 && cover <= std::numeric_limits<float>::max();
+                            }));
+}
 
 // Whether there is at least one output, and a value for every output of every leaf. Computes no product, which could
 // overflow.

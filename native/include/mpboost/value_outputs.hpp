@@ -2,10 +2,12 @@
 // residuals.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "mpboost/chunk_sums.hpp"
 #include "mpboost/threads.hpp"
 
 namespace mpboost {
@@ -27,33 +29,43 @@ struct SquaredErrors {
 // Add a learner's predictions, given the rows of its patch, ascending. Return the errors of the means over n_learners,
 // this one included; a row that all of them were trained on has the out-of-patch prediction `unseen`.
 SquaredErrors add_values(const double* values, std::span<const std::int64_t> patch, const ValueOutputs& outputs,
-                         std::int64_t n_learners, double unseen, Threads& threads);
+                         std::int64_t n_learners, double unseen, RowSums& errors, Threads& threads);
 
-// What a row weighs, given its residual r as a multiple of the median: r, r^2 or 1 - exp(-r), each with r cut at
+// Labels, and means of predictions: their sums divided by the number of learners.
+struct ValueMeans {
+  std::int64_t n_rows;
+  const double *labels, *sums;
+  double n_learners;
+
+  double residual(std::int64_t i) const { return std::abs(labels[i] - sums[i] / n_learners); }
+};
+
+// From residuals to p, in steps between which parts of the rows are joined:
+// log_weights = log((1 - exploration) * weight / mean weight + exploration), plus the logarithm of the row's own
+// weight.
+
+// The residuals of some rows.
+std::vector<double> find_residuals(const ValueMeans& means, std::span<const std::int64_t> rows);
+
+// Their median, the unit of residuals. With weights, whole numbers so that their sums are exact, the lowest residual
+// such that those up to it have half of the weight.
+double median_residual(std::span<const double> residuals, const std::int64_t* weights);
+
+// The sum of residuals, times weights: their mean is the unit if the median is 0.
+double sum_residuals(const ValueMeans& means, const double* sample_weights, RowSums& all, Threads& threads);
+
+// What a row weighs, given its residual r as a multiple of the unit: r, r^2 or 1 - exp(-r), each with r cut at
 // max_residual; or 1 if r > 1, else 0.
 enum class ResidualWeighting { linear, square, exponential, threshold };
 
 inline constexpr double max_residual = 3.0;
 
-// From sums of predictions to p: log_weights = log((1 - exploration) * weight / mean weight + exploration), plus the
-// logarithm of the row's own weight. Both weights of rows are null where rows weigh the same.
-struct ResidualWeights {
-  ResidualWeighting weighting;
-  double exploration;
-  double total_weight;  // of all rows
-  const double* sample_weights;
-  const double* log_sample_weights;
-  double* log_weights;
-};
+// Write the weights; return their sum, times the rows' own weights.
+double weigh_residuals(const ValueMeans& means, ResidualWeighting weighting, double scale, const double* sample_weights,
+                       double* weights, RowSums& all, Threads& threads);
 
-// Rows whose median residual is the unit of residuals, or their mean if that is 0. With weights, whole numbers so that
-// their sums are exact, the median is the lowest residual such that those up to it have half of the weight.
-struct MedianRows {
-  std::span<const std::int64_t> rows;
-  const std::int64_t* weights;  // of these rows; null: all 1
-};
-
-void weigh_residuals(const double* labels, const double* sums, std::int64_t n_rows, std::int64_t n_learners,
-                     const MedianRows& median, const ResidualWeights& weights, Threads& threads);
+// Turn them into logarithms, given their mean.
+void to_log_weights(double* weights, std::int64_t n_rows, double mean, double exploration,
+                    const double* log_sample_weights, Threads& threads);
 
 }  // namespace mpboost

@@ -99,6 +99,7 @@ class TreeEnsemble(_Stages):
             "leaf_values": self.forest.leaf_values,
             "split_offsets": self.forest.split_offsets,
             "category_sets": self.forest.category_sets,
+            "leaf_covers": self.forest.leaf_covers if self.forest.has_covers else None,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -109,6 +110,7 @@ class TreeEnsemble(_Stages):
             state["split_offsets"],
             state["category_sets"],
             self.mapper.n_features,
+            state.get("leaf_covers"),  # files before format 6, and old pickles, have none
         )
 
 

@@ -2,8 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable
-from copy import deepcopy
-from dataclasses import dataclass, field
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -158,7 +158,7 @@ class BoostingRun:
     @property
     def n_samples(self) -> int:
         """Number of training rows."""
-        return len(self.parts.task.labels)
+        return self.parts.task.shards.n_rows
 
     @property
     def has_oop_score(self) -> bool:
@@ -173,13 +173,24 @@ class BoostingRun:
 
     def make_history(self) -> History:
         """Make the history so far. It adds the last iteration and, unless there are very many rows, the best one."""
+        return make_history(self.list_moments())
+
+    def list_moments(self) -> dict[int, Moment]:
+        """List the recorded moments, the last one and, unless there are very many rows, the best one."""
         moments = dict(self.moments)
         if self.iteration not in moments:
             moments[self.iteration] = self._take_moment()
-        if self.best_iteration not in moments and len(self.parts.task.labels) <= MAX_LOOKED_BACK:
+        if self.best_iteration not in moments and self.n_samples <= MAX_LOOKED_BACK:
             effective = self.parts.task.count_effective(self.best.task)
             moments[self.best_iteration] = take_moment(effective, self.best.feature_probabilities)
-        return make_history(moments)
+        return moments
+
+    def with_all_rows(self, task: Task[Any, Any], best: TaskState) -> "BoostingRun":
+        """Return this run of one of several shards as that of all rows, given their task and its best state."""
+        whole = copy(self)
+        whole.parts = replace(self.parts, task=task)
+        whole._best = replace(self.best, task=best)
+        return whole
 
     def _take_moment(self) -> Moment:
         return take_moment(self.parts.task.count_effective(), self.parts.feature_sampler.probabilities)

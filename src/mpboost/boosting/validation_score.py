@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats
-from mpboost.data.problem import Examples
+from mpboost.data.problem import Problem
 from mpboost.learners.contract import Learner, Model, PreparedTable
 from mpboost.tasks.contract import Task
 
@@ -17,8 +17,8 @@ class ValidationScore(Generic[Model]):
 
     Parameters
     ----------
-    rows : PreparedTable
-        The rows, ready for learners.
+    rows : PreparedTable or None
+        The rows, ready for learners; None if they are in another shard.
     labels : array of shape (n_rows,)
         Targets, encoded as in training.
     sample_weights : float64 array of shape (n_rows,) or None
@@ -35,7 +35,7 @@ class ValidationScore(Generic[Model]):
 
     def __init__(
         self,
-        rows: PreparedTable[Model],
+        rows: PreparedTable[Model] | None,
         labels: NDArray[Any],
         sample_weights: Floats | None,
         task: Task[Any, Any],
@@ -54,29 +54,47 @@ class ValidationScore(Generic[Model]):
         return (
             np.array_equal(self.labels, other.labels)
             and are_same_weights(self.sample_weights, other.sample_weights)
+            and self._rows is not None
             and self._rows.equals(other._rows)
         )
 
     def update(self, model: Model, threads: _native.Threads) -> None:
         """Add the outputs of a learner; compute the score, and the quality that the fit stops by."""
-        self._task.outputs.add(self._n_learners, self._rows.apply(model, threads), self._totals)
+        if self._rows is not None:
+            self._task.outputs.add(self._n_learners, self._rows.apply(model, threads), self._totals)
         self._n_learners += 1
         if self._task.is_scored:
-            score = self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
-            quality = self._task.compute_quality(score, self._totals, self.labels, self.sample_weights)
+            score, quality = self._task.shards.exchange(self._compute, lambda parts: parts[0])
         else:
             score, quality = self.scores[-1], self.qualities[-1]
         self.scores.append(score)
         self.qualities.append(quality)
 
+    def _compute(self) -> tuple[float, float]:
+        """Compute the score, and the quality that the fit stops by; NaN in a shard that does not have the rows."""
+        if self._rows is None:
+            return np.nan, np.nan
+        score = self._task.score(self._totals, self._n_learners, self.labels, self.sample_weights)
+        return score, self._task.compute_quality(score, self._totals, self.labels, self.sample_weights)
+
 
 def open_validation(
-    examples: Examples | None, learner: Learner[Any, Model, Any], task: Task[Any, Any], threads: _native.Threads
+    problem: Problem, rows: PreparedTable[Model] | None, task: Task[Any, Any]
 ) -> ValidationScore[Model] | None:
-    """Prepare validation rows, if there are any."""
-    if examples is None:
+    """Make the score of validation rows, if there are any; ``rows`` are prepared for learners if they are here."""
+    if not problem.has_validation:
         return None
-    return ValidationScore(learner.prepare(examples.table, threads), examples.labels, examples.weights, task)
+    given = problem.validation
+    if given is None:
+        return ValidationScore(None, np.empty(0), None, task)
+    return ValidationScore(rows, given.labels, given.weights, task)
+
+
+def prepare_validation(
+    problem: Problem, learner: Learner[Any, Model, Any], threads: _native.Threads
+) -> PreparedTable[Model] | None:
+    """Prepare validation rows for learners, if they are here."""
+    return None if problem.validation is None else learner.prepare(problem.validation.table, threads)
 
 
 def are_same_weights(one: Floats | None, other: Floats | None) -> bool:

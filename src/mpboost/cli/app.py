@@ -26,6 +26,7 @@ COMMANDS = {
     ),
     "info": ("information", "Show what is in a model file or a dataset."),
     "issues": ("inspecting", "List the rows of the training table whose labels are suspect."),
+    "export": ("exporting", "Write a model as ONNX, C or treelite, for programs without mpboost."),
     "tune": ("training", "Try several parameter values and save the best model. Out-of-patch scores decide."),
 }
 

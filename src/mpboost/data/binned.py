@@ -5,7 +5,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from mpboost import _native
-from mpboost._arrays import Positions
+from mpboost._arrays import Mask, Positions
 
 #: Columns, and the positions of some features in them.
 Fetched: TypeAlias = tuple[_native.BinnedColumns, Positions]
@@ -37,6 +37,9 @@ class BinnedData(Protocol):
     def prepare(self, tree: _native.Tree, threads: _native.Threads) -> tuple[_native.Tree, _native.BinnedColumns]:
         """Return a tree and columns that it can be applied to, with matching numbers; valid until the next call."""
 
+    def describe(self, features: Positions) -> tuple[Positions, Mask]:
+        """Return the numbers of bins of some features, and which of them have missing values."""
+
     def equals(self, other: object) -> bool:
         """Check whether all bins are the same."""
 
@@ -60,6 +63,11 @@ class DenseData:
     def prepare(self, tree: _native.Tree, threads: _native.Threads) -> tuple[_native.Tree, _native.BinnedColumns]:
         """Return the tree unchanged, and all columns."""
         return tree, self._columns
+
+    def describe(self, features: Positions) -> tuple[Positions, Mask]:
+        """Return the numbers of bins of some features, and which of them have missing values."""
+        n_bins, has_missing = self._columns.n_bins, self._columns.has_missing
+        return np.array([*map(n_bins, features.tolist())]), np.array([*map(has_missing, features.tolist())], dtype=bool)
 
     def equals(self, other: object) -> bool:
         """Check whether all bins are the same."""
@@ -92,6 +100,10 @@ class SparseData:
         """Return the tree renumbered to the columns that it uses, and these columns."""
         columns, _ = self.fetch(tree.features, threads)
         return tree.narrow(), columns
+
+    def describe(self, features: Positions) -> tuple[Positions, Mask]:
+        """Raise an error: only dense tables are cut into shards."""
+        raise NotImplementedError("sparse tables are not cut into shards")
 
     def equals(self, other: object) -> bool:
         """Check whether all bins are the same."""

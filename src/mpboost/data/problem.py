@@ -39,6 +39,11 @@ class Examples:
     weights: NDArray[np.float64] | None
     score_weights: NDArray[np.float64] | None
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows with labels; the table of one of several shards may have fewer."""
+        return len(self.labels)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -58,6 +63,8 @@ class Problem:
         Names of the features, if they have any.
     validation : Examples or None
         Validation rows.
+    is_validated_elsewhere : bool
+        Whether another shard has the validation rows.
     """
 
     examples: Examples
@@ -66,6 +73,12 @@ class Problem:
     is_categorical: NDArray[np.bool_] | None = None
     feature_names: NDArray[Any] | None = None
     validation: Examples | None = None
+    is_validated_elsewhere: bool = False
+
+    @property
+    def has_validation(self) -> bool:
+        """Whether there are validation rows, here or in another shard."""
+        return self.validation is not None or self.is_validated_elsewhere
 
     def spread(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
         """Spread values of the rows to learn from over all rows of the user; the others get ``absent``."""

@@ -128,11 +128,11 @@ class FunctionBatches:
                         f"{place}: a tuple must be (X, y) or (X, y, sample_weight), and needs no names of columns."
                     )
                 X, y, weights = (*batch, None, None)[:3]
-                yield Batch(place, _as_rows(X), y, weights)
+                yield Batch(place, as_rows(X), y, weights)
             elif self._choice == Choice():
-                yield Batch(place, _as_rows(batch), None, None)
+                yield Batch(place, as_rows(batch), None, None)
             else:
-                yield self._choice.split(_as_rows(batch), place)
+                yield self._choice.split(as_rows(batch), place)
 
 
 class TableBatches:
@@ -240,7 +240,7 @@ def is_lazy(data: Any) -> bool:
     return isinstance(frame, nw.LazyFrame) and frame.implementation.is_polars()
 
 
-def _as_rows(X: Any) -> Any:
+def as_rows(X: Any) -> Any:
     """Convert rows that are not read as they are: sparse ones, and record batches of Arrow."""
     if type(X).__name__ == "RecordBatch":
         import pyarrow as pa

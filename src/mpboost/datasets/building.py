@@ -17,7 +17,7 @@ from mpboost.datasets.coding import check_room, write_dataset
 from mpboost.datasets.dataset_file import make_content
 from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader
-from mpboost.datasets.survey import survey_batches
+from mpboost.datasets.survey import FeatureSurvey, survey_batches
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class BuildOptions:
 def build_dataset(path: Path, batches: Batches, options: BuildOptions) -> None:
     """Read the rows twice and write the file of a dataset."""
     threads, like = make_threads(options.n_jobs), options.like
-    reader = BatchReader(options.categorical_features) if like is None else None
+    features = None if like is not None else FeatureSurvey(BatchReader(options.categorical_features))
     n_seen = 0
     with _show_pass("looking at", batches.n_rows, options.verbose) as show:
 
@@ -58,12 +58,13 @@ def build_dataset(path: Path, batches: Batches, options: BuildOptions) -> None:
             check_room(path.parent, n_seen, n_features if like is None else int(like.features["n_features_in_"]))
             show(n_rows)
 
-        survey, features = survey_batches(batches, reader, look)
+        survey = survey_batches(batches, features, look)
     known = like if features is None else features.finish(options.max_bins, threads)
     assert known is not None
     content = make_content(
         known, survey.n_rows, survey.targets, options.target_name, survey.has_weights, options.table_habits
     )
+    reader = None if features is None else features.reader
     with _show_pass("coding", survey.n_rows, options.verbose) as show:
         write_dataset(path, content, survey, batches, reader, lambda n_rows, _: show(n_rows), threads)
 

@@ -1,9 +1,9 @@
 """A table whose values are codes already: the rows of a dataset, as estimators read them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,22 @@ class CodedTable:
 
     known: Known
     columns: _native.BinnedColumns
+
+    @classmethod
+    def from_codes(cls, known: Known, parts: Sequence[NDArray[np.uint8]]) -> Self:
+        """Make a table in memory of parts that follow each other, arrays of shape (n_features, n_rows)."""
+        columns = _native.BinnedColumns(sum(codes.shape[1] for codes in parts), known.mapper.n_features)
+        n_bins = (np.diff(known.mapper.offsets) + 1).tolist()
+        start = 0
+        for codes in parts:
+            for feature, column in enumerate(codes):
+                columns.put(feature, start, column, n_bins[feature])
+            start += codes.shape[1]
+        return cls(known, columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The engine's columns cannot be pickled; their codes can.
+        return CodedTable.from_codes, (self.known, [np.ascontiguousarray(self.columns.codes)])
 
     @property
     def n_rows(self) -> int:

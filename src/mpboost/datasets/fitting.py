@@ -1,6 +1,6 @@
 """Datasets as what estimators are fitted on, validated on, and asked to predict."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,12 @@ from sklearn.utils.validation import check_consistent_length
 from mpboost.data.categories import make_categorical_mask
 from mpboost.data.checks import TrainingData, check_coded_targets, check_targets
 from mpboost.data.targets import CodedTargets, Targets
+from mpboost.datasets.coded_rows import CodedRows
 from mpboost.datasets.coded_table import CodedTable, refuse_values
 from mpboost.datasets.dataset import BinnedDataset, find_known
+
+#: What estimators are trained on in place of a table: rows in bins on disk, or in memory.
+Dataset: TypeAlias = BinnedDataset | CodedRows
 
 #: The default of ``max_bins`` of all estimators.
 DEFAULT_BINS = 255
@@ -19,7 +23,7 @@ DEFAULT_BINS = 255
 
 def check_training_dataset(
     estimator: BaseEstimator,
-    dataset: BinnedDataset,
+    dataset: Dataset,
     y: Any,
     sample_weight: Any,
     *,
@@ -35,11 +39,11 @@ def check_training_dataset(
             "the estimator's max_bins at its default."
         )
     _check_categorical(dataset, categorical_features)
-    targets, weights = _check_targets(estimator, dataset, y, sample_weight)
+    targets, weights = check_dataset_targets(estimator, dataset, y, sample_weight)
     return TrainingData(dataset.table, targets, weights, dict(dataset.known.features))
 
 
-def check_dataset(estimator: Any, dataset: BinnedDataset) -> CodedTable:
+def check_dataset(estimator: Any, dataset: Dataset) -> CodedTable:
     """Check a dataset to predict: its bins must be those that the model was trained on."""
     if getattr(getattr(estimator, "_ensemble", None), "mapper", None) is None:
         refuse_values()
@@ -47,15 +51,15 @@ def check_dataset(estimator: Any, dataset: BinnedDataset) -> CodedTable:
 
 
 def check_validation_dataset(
-    estimator: BaseEstimator, data: TrainingData, dataset: BinnedDataset, y: Any, sample_weight: Any
+    estimator: BaseEstimator, data: TrainingData, dataset: Dataset, y: Any, sample_weight: Any
 ) -> tuple[CodedTable, Targets, NDArray[np.float64] | None]:
     """Check a dataset of validation rows: it must have the bins of the training data."""
     is_same = isinstance(data.table, CodedTable) and data.table.known.equals(dataset.known)
     table = _check_bins(dataset, is_same)
-    return table, *_check_targets(estimator, dataset, y, sample_weight)
+    return table, *check_dataset_targets(estimator, dataset, y, sample_weight)
 
 
-def _check_bins(dataset: BinnedDataset, is_same: bool) -> CodedTable:
+def _check_bins(dataset: Dataset, is_same: bool) -> CodedTable:
     dataset.check_intact()
     if not is_same:
         raise ValueError(
@@ -65,7 +69,7 @@ def _check_bins(dataset: BinnedDataset, is_same: bool) -> CodedTable:
     return dataset.table
 
 
-def _check_categorical(dataset: BinnedDataset, categorical_features: Any) -> None:
+def _check_categorical(dataset: Dataset, categorical_features: Any) -> None:
     """Check that a choice of categorical features is the one that the dataset was built with."""
     if isinstance(categorical_features, str):
         return
@@ -81,9 +85,10 @@ def _check_categorical(dataset: BinnedDataset, categorical_features: Any) -> Non
         )
 
 
-def _check_targets(
-    estimator: BaseEstimator, dataset: BinnedDataset, y: Any, sample_weight: Any
+def check_dataset_targets(
+    estimator: BaseEstimator, dataset: Dataset, y: Any = None, sample_weight: Any = None
 ) -> tuple[Targets, NDArray[np.float64] | None]:
+    """Check the targets and weights of a dataset, or those that are given in place of them."""
     weights = dataset.sample_weight if sample_weight is None else sample_weight
     targets = dataset.targets if y is None else y
     if targets is None:

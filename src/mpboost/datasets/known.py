@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mpboost import _native
 
@@ -38,6 +39,10 @@ class Known:
         vars(reader).update({name: value for name, value in self.features.items() if value is not None})
         return reader
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The engine's mappers cannot be pickled; their arrays can.
+        return _restore, (self.features, self.mapper.edges, self.mapper.offsets, self.max_bins)
+
     def equals(self, other: "Known") -> bool:
         """Check whether features, categories and bins are the same, so that codes mean the same."""
         return (
@@ -45,6 +50,10 @@ class Known:
             and np.array_equal(self.mapper.edges, other.mapper.edges)
             and all(_is_same(self.features.get(name), other.features.get(name)) for name in self.features)
         )
+
+
+def _restore(features: dict[str, Any], edges: NDArray[np.float64], offsets: NDArray[np.int64], max_bins: int) -> Known:
+    return Known(features, _native.BinMapper(edges, offsets), max_bins)
 
 
 def _is_same(one: Any, other: Any) -> bool:

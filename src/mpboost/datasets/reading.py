@@ -45,6 +45,8 @@ class BatchReader:
     ----------
     categorical_features : "from_dtype", array-like or None
         As the parameter of estimators.
+    parts : str
+        What batches are called in messages.
 
     Attributes
     ----------
@@ -54,8 +56,9 @@ class BatchReader:
         Whether the features have names.
     """
 
-    def __init__(self, categorical_features: Any):
+    def __init__(self, categorical_features: Any, parts: str = "batches"):
         self._wanted = categorical_features
+        self._parts = parts
         self._by_type = isinstance(categorical_features, str)
         self._columns: dict[Any, None] = {}
         self._dated: set[Any] = set()
@@ -82,7 +85,7 @@ class BatchReader:
         if not self.kinds:
             self.has_names = source.names is not None
             self._mask = self._make_mask(X, names)
-        self._unite(X, place, n_columns)
+        self._unite(_list_names(X), place, n_columns)
         raw: dict[Any, Column] = {}
         for feature, name in enumerate(names):
             if self._by_type:
@@ -100,6 +103,16 @@ class BatchReader:
         columns = {name: self._check_kind(name, column) for name, column in raw.items() if name not in self._dated}
         return BatchColumns(columns, checksum)
 
+    def join(self, other: "BatchReader", place: str) -> None:
+        """Take in what another reader found in the next batch, as if this one had read it."""
+        if not self.kinds:
+            self.has_names, self._mask = other.has_names, other._mask
+        self._unite([*other._columns] if other.has_names else None, place, len(other.kinds))
+        self._note_dates(other._dated, {name for name in other.kinds if name in other._with_values})
+        for name, kind in other.kinds.items():
+            if name not in self._dated:
+                self._unite_kind(name, kind, has_values=name in other._with_values)
+
     def _make_mask(self, X: Any, names: list[Any]) -> NDArray[np.bool_] | None:
         """Make a mask of the features of the first batch that the user chose as categories."""
         by_number = not self._by_type and np.asarray(self._wanted).dtype.kind in "biu"
@@ -112,55 +125,60 @@ class BatchReader:
 
     def _find_dates(self, columns: dict[Any, Column]) -> None:
         """Notice columns of dates, which have features of their own; other values must not occur in them."""
-        for name in columns:
-            source, part = self.name_source(name)
-            if part and source not in self._dated:
-                self._dated.add(source)
-                if source in self._with_values:
-                    raise ValueError(
-                        f"column {source!r} contains dates, but contained {self.kinds[source].value} in earlier "
-                        "batches: convert it, so that all batches have one type."
-                    )
-                self.kinds.pop(source, None)  # all were missing
-        for name in self._dated & columns.keys():
-            if not is_missing(columns[name]):
+        sources = {source for source, part in map(self.name_source, columns) if part}
+        undated = {name for name in (self._dated | sources) & columns.keys() if not is_missing(columns[name])}
+        self._note_dates(sources, undated)
+
+    def _note_dates(self, sources: set[Any], with_values: set[Any]) -> None:
+        """Remember columns of dates; ``with_values`` are columns of the same batch that contain something else."""
+        for source in sources - self._dated:
+            if source in self._with_values:
                 raise ValueError(
-                    f"column {name!r} contained dates in earlier batches, but not here: convert it, so that all "
-                    "batches have one type."
+                    f"column {source!r} contains dates, but contained {self.kinds[source].value} in earlier "
+                    f"{self._parts}: convert it, so that all {self._parts} have one type."
                 )
+            self._dated.add(source)
+            self.kinds.pop(source, None)  # all were missing
+        for name in self._dated & with_values:
+            raise ValueError(
+                f"column {name!r} contained dates in earlier {self._parts}, but not here: convert it, so that all "
+                f"{self._parts} have one type."
+            )
 
     def _check_kind(self, name: Any, column: Column) -> Column:
         """Compare a column with earlier batches; one of missing values alone goes with either kind."""
         found = Kind.CATEGORIES if isinstance(column, Factors) else Kind.NUMBERS
-        known = self.kinds.setdefault(name, found)
-        if name in self._with_values and found is known:
+        if name in self._with_values and found is self.kinds[name]:
             return column
-        if not is_missing(column):
-            if name in self._with_values:
-                raise ValueError(
-                    f"column {name!r} contains {found.value}, but contained {known.value} in earlier batches: convert "
-                    "it, so that all batches have one type."
-                )
-            self._with_values.add(name)
-            self.kinds[name] = found
-        elif name not in self._with_values and found is Kind.CATEGORIES:
-            self.kinds[name] = found
-        elif isinstance(column, Factors) and known is Kind.NUMBERS:
+        kind = self._unite_kind(name, found, has_values=not is_missing(column))
+        if isinstance(column, Factors) and kind is Kind.NUMBERS:
             return np.full(len(column.positions), np.nan, dtype=np.float32)
-        elif not isinstance(column, Factors) and known is Kind.CATEGORIES:
+        if not isinstance(column, Factors) and kind is Kind.CATEGORIES:
             return Factors([None], np.zeros(len(column), dtype=np.int64))
         return column
 
-    def _unite(self, X: Any, place: str, n_columns: int) -> None:
+    def _unite_kind(self, name: Any, found: Kind, *, has_values: bool) -> Kind:
+        """Compare the kind of a column with earlier batches; return that of all of them."""
+        known = self.kinds.setdefault(name, found)
+        if has_values and name in self._with_values and found is not known:
+            raise ValueError(
+                f"column {name!r} contains {found.value}, but contained {known.value} in earlier {self._parts}: "
+                f"convert it, so that all {self._parts} have one type."
+            )
+        if has_values or (name not in self._with_values and found is Kind.CATEGORIES):
+            self.kinds[name] = found
+        if has_values:
+            self._with_values.add(name)
+        return self.kinds[name]
+
+    def _unite(self, names: list[Any] | None, place: str, n_columns: int) -> None:
         """Compare the columns of a batch with those of earlier ones; warn once of a column that some batches lack."""
-        frame = read_native(X, "X")
-        names = frame.columns if isinstance(frame, nw.DataFrame) else None
         is_first = not self.kinds
         if not is_first and (names is not None) != self.has_names:
-            raise ValueError("some batches are frames with names, and others are arrays: pass one or the other.")
+            raise ValueError(f"some {self._parts} are frames with names, and others are arrays: pass one or the other.")
         if names is None:
             if not is_first and n_columns != len(self.kinds):
-                raise ValueError(f"there are {n_columns} columns, but {len(self.kinds)} in earlier batches.")
+                raise ValueError(f"there are {n_columns} columns, but {len(self.kinds)} in earlier {self._parts}.")
             return
         found = dict.fromkeys(names)
         if not is_first:
@@ -171,11 +189,17 @@ class BatchReader:
                 if different - self._warned:
                     self._warned |= different
                     warnings.warn(
-                        f"{place}: there is {kind} column {min(map(str, different))!r}. Where batches lack a column, "
-                        "its values count as missing.",
+                        f"{place}: there is {kind} column {min(map(str, different))!r}. Where {self._parts} lack a "
+                        "column, its values count as missing.",
                         stacklevel=5,
                     )
         self._columns |= found
+
+
+def _list_names(X: Any) -> list[Any] | None:
+    """List the names of the columns of a frame; None for anything else."""
+    frame = read_native(X, "X")
+    return frame.columns if isinstance(frame, nw.DataFrame) else None
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The first pass over the rows of a dataset: counts rows, draws the sample that bins come from, unites categories."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from mpboost import _native
 from mpboost.data.categories import Categories, Factors, Key, choose_categories, count_categories
 from mpboost.data.checks import refuse_odd_numbers
 from mpboost.data.tables import join_mappers, split_codes
-from mpboost.datasets.batches import Batches
+from mpboost.datasets.batches import Batch
 from mpboost.datasets.known import Known
 from mpboost.datasets.reading import BatchReader, Kind, named_errors
 from mpboost.datasets.targets import TargetSurvey, read_weights
@@ -45,23 +45,31 @@ class Survey:
     has_weights: bool = False
     checksums: list[int] = field(default_factory=list)
 
+    def join(self, other: "Survey") -> None:
+        """Take in what a survey of the rows that follow found."""
+        self.n_rows += other.n_rows
+        self.has_weights = other.has_weights
+        self.checksums += other.checksums
+        if other.targets is not None:
+            self.targets = self.targets or TargetSurvey()
+            self.targets.join(other.targets)
+
 
 def survey_batches(
-    batches: Batches, reader: BatchReader | None, move: Callable[[int, int], None]
-) -> tuple[Survey, "FeatureSurvey | None"]:
+    batches: Iterable[Batch], features: "FeatureSurvey | None", move: Callable[[int, int], None] | None = None
+) -> Survey:
     """Read all rows once.
 
     Parameters
     ----------
-    batches : Batches
+    batches : iterable of Batch
         The rows.
-    reader : BatchReader or None
-        Reads the features; None if they are known already, and only rows and targets are looked at.
-    move : callable
+    features : FeatureSurvey or None
+        Looks at the features; None if they are known already, and only rows and targets are looked at.
+    move : callable or None
         Called after each batch, with the number of its rows and that of the features.
     """
     survey = Survey()
-    features = None if reader is None else FeatureSurvey(reader)
     for batch in batches:
         with named_errors(batch.place):
             n_rows = count_rows(batch.X)
@@ -78,18 +86,19 @@ def survey_batches(
                 survey.targets = survey.targets or TargetSurvey()
                 survey.targets.add(batch.y, n_rows)
             checksum = n_rows
-            if reader is not None and features is not None:
-                columns, checksum = reader.read(batch.X, batch.place)
+            if features is not None:
+                columns, checksum = features.reader.read(batch.X, batch.place)
                 features.add(columns, n_rows, weights)
         survey.checksums.append(checksum)
         survey.n_rows += n_rows
-        move(n_rows, 0 if reader is None else len(reader.kinds))
+        if move is not None:
+            move(n_rows, 0 if features is None else len(features.reader.kinds))
     if survey.n_rows == 0:
         raise ValueError("There are no rows: a dataset needs at least one.")
     if survey.targets is not None:
         with refuse_odd_numbers():
             survey.targets.finish()
-    return survey, features
+    return survey
 
 
 def count_rows(X: Any) -> int:
@@ -104,11 +113,16 @@ class FeatureSurvey:
     Parameters
     ----------
     reader : BatchReader
-        Knows the kinds of features.
+        Reads batches, and knows the kinds of features.
+    first_row : int
+        Number of rows, with a weight above 0, before the first batch.
+    n_total : int or None
+        Number of such rows in all, if it is known.
     """
 
-    def __init__(self, reader: BatchReader):
-        self._reader = reader
+    def __init__(self, reader: BatchReader, first_row: int = 0, n_total: int | None = None):
+        self.reader = reader
+        self._first_row, self._n_total = first_row, n_total
         self._numbers: dict[Any, SampledNumbers] = {}
         self._categories: dict[Any, CategoryCounts] = {}
         self._n_rows = self._n_present = 0
@@ -128,28 +142,49 @@ class FeatureSurvey:
                 counts.add(column, is_present)
             else:
                 numbers = self._numbers.setdefault(
-                    name, SampledNumbers(n_before, is_part=bool(self._reader.name_source(name)[1]))
+                    name, SampledNumbers(n_before, is_part=bool(self.reader.name_source(name)[1]))
                 )
                 numbers.add(column, rows, present)
         for name in self._numbers.keys() - columns.keys():
-            self._numbers[name].add(np.full(n_rows, np.nan, dtype=np.float32), rows, present)
+            self._numbers[name].add_missing(len(rows))
         for name in self._categories.keys() - columns.keys():
             self._categories[name].is_float = True
         self._n_rows += n_rows
         if len(self._rows) > MAX_SAMPLED:
             self._forget()
 
+    def join(self, other: "FeatureSurvey", place: str) -> None:
+        """Take in what a survey of the rows that follow found, as if this one had looked at them."""
+        self.reader.join(other.reader, place)
+        kinds, n_before, n_sampled = self.reader.kinds, len(self._rows), len(other._rows)
+        for name, counts in other._categories.items():
+            if kinds.get(name) is Kind.CATEGORIES:
+                self._numbers.pop(name, None)  # all were missing
+                self._categories.setdefault(name, CategoryCounts(name, is_float=self._n_rows > 0)).join(counts)
+        for name, numbers in other._numbers.items():
+            if kinds.get(name) is Kind.NUMBERS:
+                self._numbers.setdefault(name, SampledNumbers(n_before, is_part=numbers.is_part)).join(numbers)
+        joined = {name for name in other._numbers if kinds.get(name) is Kind.NUMBERS}
+        for name in self._numbers.keys() - joined:
+            self._numbers[name].add_missing(n_sampled)
+        for name in self._categories.keys() - other._categories.keys() - other._numbers.keys():
+            self._categories[name].is_float = True
+        self._rows = np.concatenate([self._rows, other._rows])
+        self._n_rows += other._n_rows
+        self._n_present += other._n_present
+
     def _sample(self, n_present: int) -> NDArray[np.int64]:
         """Draw some of the next rows; return their places among these."""
-        first = self._n_present
+        first = self._first_row + self._n_present
         self._n_present += n_present
-        drawn = _native.sample_rows(first, n_present, self._n_present)
+        drawn = _native.sample_rows(first, n_present, self._n_total or first + n_present)
         self._rows = np.concatenate([self._rows, drawn])
         return drawn - first
 
     def _forget(self) -> None:
         """Forget sampled rows that are not in the sample of all rows so far."""
-        kept = np.isin(self._rows, _native.sample_rows(0, self._n_present, self._n_present))
+        n_total = self._n_total or self._first_row + self._n_present
+        kept = np.isin(self._rows, _native.sample_rows(self._first_row, self._n_present, n_total))
         self._rows = self._rows[kept]
         for numbers in self._numbers.values():
             numbers.keep(kept)
@@ -163,7 +198,7 @@ class FeatureSurvey:
         categories: list[Categories | None] = []
         mappers = []
         for name in names:
-            if self._reader.kinds[name] is Kind.CATEGORIES:
+            if self.reader.kinds[name] is Kind.CATEGORIES:
                 chosen = self._categories[name].choose(max_bins)
                 categories.append(chosen)
                 mappers.append(_native.BinMapper(*split_codes(chosen.n_codes)))
@@ -188,12 +223,12 @@ class FeatureSurvey:
         parts: dict[Any, list[Any]] = {}
         for name, numbers in self._numbers.items():
             if numbers.is_part:
-                parts.setdefault(self._reader.name_source(name)[0], []).append(name)
+                parts.setdefault(self.reader.name_source(name)[0], []).append(name)
         left_out = set()
         for names in parts.values():
             constant = [name for name in names if self._numbers[name].is_constant]
             left_out |= set(constant[1:] if len(constant) == len(names) else constant)
-        return [name for name in self._reader.kinds if name not in left_out]
+        return [name for name in self.reader.kinds if name not in left_out]
 
 
 class SampledNumbers:
@@ -224,6 +259,20 @@ class SampledNumbers:
         if self.is_constant:
             self._first = float(values[0]) if self._first is None else self._first
             self.is_constant = bool((values == self._first).all())
+
+    def add_missing(self, n_sampled: int) -> None:
+        """Add a batch that lacks the column; so many of its rows are sampled."""
+        self._pieces.append(np.full(n_sampled, np.nan, dtype=np.float32))
+        self._dtype = np.result_type(self._dtype, np.float32)
+        self.is_constant = False
+
+    def join(self, other: "SampledNumbers") -> None:
+        """Add what is known of the same column in the rows that follow."""
+        self._pieces += other._pieces
+        self._dtype = np.result_type(self._dtype, other._dtype)
+        self._maximum = max(self._maximum, other._maximum)
+        self._first = other._first if self._first is None else self._first
+        self.is_constant &= other.is_constant and self._first == other._first
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
         """Keep some of the sampled values."""
@@ -259,6 +308,18 @@ class CategoryCounts:
         """Add a batch; ``rows`` are those that count."""
         count_categories(factors, self.counts, rows)
         self.is_float |= any(type(value) is float for value in factors.values)
+        self._forget()
+
+    def join(self, other: "CategoryCounts") -> None:
+        """Add the counts of the rows that follow."""
+        for key, count in other.counts.items():
+            self.counts[key] = self.counts.get(key, 0) + count
+        self.is_float |= other.is_float
+        self._has_forgotten |= other._has_forgotten
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget the rarest categories if there are too many."""
         if len(self.counts) <= MAX_COUNTED:
             return
         if not self._has_forgotten:
@@ -266,7 +327,7 @@ class CategoryCounts:
             warnings.warn(
                 f"Column {self._name!r} has more than {MAX_COUNTED} categories: rare ones are forgotten while the "
                 "others are counted. If it numbers the rows, leave it out (columns=, on the command line --drop).",
-                stacklevel=5,
+                stacklevel=6,
             )
         frequent = sorted(self.counts, key=lambda key: -self.counts[key])[: MAX_COUNTED // 2]
         self.counts = {key: self.counts[key] for key in frequent}

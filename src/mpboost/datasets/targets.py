@@ -1,6 +1,7 @@
 """The targets and weights of a dataset: what they are, and how they are stored."""
 
 import reprlib
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -42,8 +43,21 @@ class TargetSurvey:
             self._distinct = None  # among distinct values, -0.0 would become 0.0
         if self._distinct is None:
             return
-        distinct = values if codes is not None else np.unique(values)
-        self._distinct.update(dict.fromkeys(distinct.tolist()))
+        self._note((values if codes is not None else np.unique(values)).tolist())
+
+    def join(self, other: "TargetSurvey") -> None:
+        """Take in what is known of the targets of the rows that follow."""
+        assert other.dtype is not None
+        self.dtype = other.dtype if self.dtype is None else _unite_types(self.dtype, other.dtype)
+        if self._distinct is None or other._distinct is None:
+            self._distinct = None
+        else:
+            self._note(other._distinct)
+
+    def _note(self, distinct: Iterable[Any]) -> None:
+        """Add distinct values; forget all of them if there are too many."""
+        assert self._distinct is not None
+        self._distinct.update(dict.fromkeys(distinct))
         if len(self._distinct) > MAX_VALUES:
             self._distinct = None
             self._refuse_text()

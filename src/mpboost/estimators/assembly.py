@@ -1,6 +1,5 @@
 """Makes a run from the parameters of MPBoostClassifier or MPBoostRegressor."""
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -13,9 +12,9 @@ from mpboost.boosting.ensembles import Ensemble, EstimatorEnsemble, TreeEnsemble
 from mpboost.boosting.run import BoostingRun, Parts
 from mpboost.boosting.size_trial import SizeTrial
 from mpboost.boosting.stopping import Watched, make_stopping
-from mpboost.boosting.validation_score import ValidationScore
+from mpboost.boosting.validation_score import open_validation, prepare_validation
 from mpboost.data.problem import Problem
-from mpboost.estimators.memory import BYTES_OF_VOTES, check_memory
+from mpboost.estimators.plans import Plan
 from mpboost.estimators.settings import PatchSettings
 from mpboost.learners.contract import Learner, Model, PreparedTable
 from mpboost.learners.given_estimators import EstimatorLearner, is_estimator
@@ -38,27 +37,24 @@ class LabelTask(Task[Labels[Any], NDArray[Any]], Protocol):
 
 
 def assemble_run(
-    settings: PatchSettings, problem: Problem, make_task: Callable[[int], LabelTask], threads: _native.Threads
+    settings: PatchSettings, problem: Problem, plan: Plan[LabelTask], threads: _native.Threads
 ) -> BoostingRun:
-    """Make a run with the parts that the parameters ask for; ``make_task`` makes a task from a seed."""
-    n_samples = problem.examples.table.n_rows
+    """Make a run with the parts that the parameters ask for."""
+    task = plan.make_task()
+    n_samples = task.shards.n_rows
     patch_rows = count_patch_rows(settings.max_samples, n_samples, settings.sizes.rows)
-    if patch_rows == n_samples and settings.stopping is not None and problem.validation is None:
+    if patch_rows == n_samples and settings.stopping is not None and not problem.has_validation:
         raise ValueError(
             f"max_samples={settings.max_samples!r} puts all rows (n_samples={n_samples}) into every minipatch, so "
             "there is no out-of-patch score to stop by: choose a smaller max_samples, pass X_val and y_val, or set "
             "stopping=None."
         )
-    check_memory(problem, BYTES_OF_VOTES)
-    seed = settings.draw_seed()
-    task = make_task(seed)
-    learner, ensemble = _make_learner(settings, problem, task.outputs, seed, threads)
-    validation_rows = None if problem.validation is None else learner.prepare(problem.validation.table, threads)
+    learner, ensemble = _make_learner(settings, problem, task, plan.seed, threads)
+    validation_rows = prepare_validation(problem, learner, threads)
 
     def make_run(patch_rows: int, task: LabelTask | None = None) -> BoostingRun:
-        task = task or make_task(seed)
-        parts = task, learner.restart(), ensemble.first(0), validation_rows
-        return _make_run(settings, problem, seed, patch_rows, *parts)
+        parts = task or plan.make_task(), learner.restart(), ensemble.first(0), validation_rows
+        return _make_run(settings, problem, plan.seed, patch_rows, *parts)
 
     run = make_run(patch_rows, task)
     most = count_most_rows(n_samples, settings.sizes.rows)
@@ -77,18 +73,15 @@ def _make_run(
     ensemble: Ensemble[Model],
     validation_rows: PreparedTable[Model] | None,
 ) -> BoostingRun:
-    table, given = problem.examples.table, problem.validation
-    has_unseen = settings.importance == "out_of_patch" and patch_rows < table.n_rows
+    n_features = problem.examples.table.n_columns
+    has_unseen = settings.importance == "out_of_patch" and patch_rows < task.shards.n_rows
     needs_unseen = has_unseen and (settings.estimator is None or settings.adaptive_features)
-    validation = None
-    if given is not None and validation_rows is not None:
-        validation = ValidationScore(validation_rows, given.labels, given.weights, task)
     parts = Parts(
         task=task,
-        observation_sampler=ObservationSampler(patch_rows, seed, needs_unseen),
+        observation_sampler=ObservationSampler(patch_rows, seed, needs_unseen, task.shards),
         feature_sampler=FeatureSampler(
-            table.n_columns,
-            count_patch_features(settings.max_features, table.n_columns, settings.sizes.features),
+            n_features,
+            count_patch_features(settings.max_features, n_features, settings.sizes.features),
             momentum=settings.feature_momentum,
             exploration=settings.feature_exploration,
             adaptive=settings.adaptive_features,
@@ -97,13 +90,13 @@ def _make_run(
         ),
         learner=learner,
         ensemble=ensemble,
-        validation=validation,
+        validation=open_validation(problem, validation_rows, task),
     )
-    metric, rows = settings.make_metric(problem), "out-of-patch" if given is None else "validation"
+    metric, rows = settings.make_metric(problem), "validation" if problem.has_validation else "out-of-patch"
     watched = Watched(f"{rows} {'score' if metric is None else metric.name}")
     stopping = make_stopping(
         settings.stopping,
-        table.n_rows,
+        task.shards.n_rows,
         patch_rows,
         settings.n_iter_no_change,
         watched.name,
@@ -113,9 +106,9 @@ def _make_run(
 
 
 def _make_learner(
-    settings: PatchSettings, problem: Problem, outputs: LearnerOutputs[Label], seed: int, threads: _native.Threads
-) -> tuple[Learner[Labels[Label], Any, NDArray[Label]], Ensemble[Any]]:
-    table = problem.examples.table
+    settings: PatchSettings, problem: Problem, task: LabelTask, seed: int, threads: _native.Threads
+) -> tuple[Learner[Labels[Any], Any, NDArray[Any]], Ensemble[Any]]:
+    table, outputs = problem.examples.table, task.outputs
     if settings.estimator is not None:
         _check_estimator(settings.estimator, problem)
         learner = EstimatorLearner(
@@ -136,7 +129,7 @@ def _make_learner(
         is_categorical=problem.is_categorical,
         seed=seed,
     )
-    return TreeLearner(mapper, table, outputs, options, threads), TreeEnsemble(mapper)
+    return TreeLearner(mapper, table, outputs, options, threads, task.shards), TreeEnsemble(mapper)
 
 
 def _check_estimator(estimator: Any, problem: Problem) -> None:

@@ -36,9 +36,10 @@ from mpboost.estimators.inputs import (
     check_validation_data,
     watch_results,
 )
+from mpboost.estimators.plans import Plan
 from mpboost.estimators.publishing import Attributes
 from mpboost.estimators.row_attributes import explain_absence, list_row_attributes
-from mpboost.estimators.settings import list_learning_params
+from mpboost.estimators.settings import draw_seed, list_learning_params
 from mpboost.learners.given_estimators import is_estimator
 from mpboost.outputs.kinds import Outputs
 from mpboost.outputs.metrics import check_scoring
@@ -158,7 +159,11 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         """Encode training data as a problem."""
 
     @abstractmethod
-    def _assemble(self, problem: Problem, threads: _native.Threads) -> BoostingRun:
+    def _plan(self, problem: Problem, seed: int, threads: _native.Threads) -> Plan[Any]:
+        """Decide what follows from all rows: the task."""
+
+    @abstractmethod
+    def _assemble(self, problem: Problem, plan: Plan[Any], threads: _native.Threads) -> BoostingRun:
         """Make a run and its parts."""
 
     @abstractmethod
@@ -209,7 +214,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         run: BoostingRun | None = getattr(self, "_run", None) if self.warm_start else None
         if run is None:
             self._warn_of_new_start()
-            run = self._assemble(problem, threads)
+            run = self._assemble(problem, self._plan(problem, draw_seed(self.random_state), threads), threads)
         else:
             check_continues(run, problem, self.n_estimators, list_learning_params(self), threads)
             del self._run  # if this fit fails, the old model stays but cannot be continued

@@ -18,6 +18,7 @@ from mpboost.estimators.patch_base import PatchBooster
 from mpboost.estimators.predictions import ClassPredictions
 from mpboost.estimators.publishing import Attributes, describe_classifier
 from mpboost.learners.trees import Importance
+from mpboost.outputs.contributions import ExplainedOutput, explain_votes
 from mpboost.outputs.kinds import ClassVotes, Colours, Outputs, Signs
 from mpboost.outputs.metrics import Metric, Scoring
 from mpboost.outputs.votes import break_ties, count_votes, pick_winners, share_votes
@@ -317,6 +318,17 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
 
     def _to_probabilities(self, judged: NDArray[np.int32]) -> Floats:
         return self._calibration.predict(*break_ties(judged, self._ranks))
+
+    @property
+    def _explained_output(self) -> ExplainedOutput:
+        return explain_votes(len(self._ensemble), len(self.classes_), getattr(self, "_colours", None))
+
+    def _decode_leaves(self, index: int, values: Floats) -> list[Any]:
+        if hasattr(self, "_colours"):
+            colours = self._colours[index]
+            return [self.classes_[colours == (1 if value > 0 else -1)].tolist() for value in values]
+        codes = values > 0 if len(self.classes_) == 2 else values
+        return [self.classes_[int(code)] for code in codes]
 
     @property
     def _outputs(self) -> Outputs[Any]:

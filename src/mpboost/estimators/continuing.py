@@ -6,7 +6,7 @@ import numpy as np
 
 from mpboost import _native
 from mpboost.boosting.run import BoostingRun
-from mpboost.boosting.validation_score import are_same_weights, open_validation
+from mpboost.boosting.validation_score import are_same_weights, open_validation, prepare_validation
 from mpboost.data.problem import Problem
 
 
@@ -46,7 +46,7 @@ def _has_examples(run: BoostingRun, problem: Problem, threads: _native.Threads) 
 
 def _has_validation(run: BoostingRun, problem: Problem, threads: _native.Threads) -> bool:
     known = run.parts.validation
-    given = open_validation(problem.validation, run.parts.learner, run.parts.task, threads)
+    given = open_validation(problem, prepare_validation(problem, run.parts.learner, threads), run.parts.task)
     if known is None or given is None:
         return known is given
     return known.has_rows_of(given)

@@ -19,9 +19,10 @@ from mpboost.boosting.stopping import (
     StoppingRule,
     Watched,
 )
-from mpboost.boosting.validation_score import open_validation
+from mpboost.boosting.validation_score import open_validation, prepare_validation
 from mpboost.data.problem import Problem
 from mpboost.estimators.memory import BYTES_OF_GRADIENTS, BYTES_OF_MODEL, check_memory
+from mpboost.estimators.plans import Plan
 from mpboost.estimators.settings import GradientSettings
 from mpboost.learners.constraints import make_constraints
 from mpboost.learners.gradient_trees import MAX_LEAVES, GradientTreeLearner, GradientTreeOptions
@@ -44,30 +45,40 @@ MAX_CELLS, N_MODELS_OF_WIDE = 2_000_000, 2
 RESERVED_SHARE, MAX_RESERVED = 0.1, 5_000
 
 
-def assemble_gradient_run(
-    settings: GradientSettings, problem: Problem, loss: Loss, threads: _native.Threads
-) -> BoostingRun:
-    """Make a run with the parts that the parameters of a gradient estimator ask for."""
+def plan_gradient_run(
+    settings: GradientSettings, problem: Problem, loss: Loss, seed: int, threads: _native.Threads
+) -> Plan[GradientTask]:
+    """Decide what follows from all rows: reserved rows, and the task."""
     examples = problem.examples
-    n_samples, n_features = examples.table.n_rows, examples.table.n_columns
-    seed = settings.draw_seed()
     reserved = reserve_rows(settings, problem, seed)
     check_memory(problem, BYTES_OF_GRADIENTS + BYTES_OF_MODEL * len(reserved))
+
+    def make_task() -> GradientTask:
+        return GradientTask(
+            loss,
+            examples.labels,
+            examples.weights,
+            examples.score_weights,
+            reserved,
+            keeps_patches=not settings.leaf_refit and settings.oop_size == 0,
+            metric=settings.make_metric(problem),
+            seed=seed,
+            threads=threads,
+        )
+
+    return Plan(seed, make_task)
+
+
+def assemble_gradient_run(
+    settings: GradientSettings, problem: Problem, plan: Plan[GradientTask], threads: _native.Threads
+) -> BoostingRun:
+    """Make a run with the parts that the parameters of a gradient estimator ask for."""
+    task, seed = plan.make_task(), plan.seed
+    n_samples, n_features = task.shards.n_rows, problem.examples.table.n_columns
     metric = settings.make_metric(problem)
-    task = GradientTask(
-        loss,
-        examples.labels,
-        examples.weights,
-        examples.score_weights,
-        reserved,
-        keeps_patches=not settings.leaf_refit and settings.oop_size == 0,
-        metric=metric,
-        seed=seed,
-        threads=threads,
-    )
-    n_learned = n_samples - min(map(len, reserved))
+    n_learned = max(predictor.n_learned for predictor in task.predictors)
     patch_rows = min(count_patch_rows(settings.max_samples, n_samples, settings.sizes.rows), n_learned)
-    if settings.stopping is not None and problem.validation is None and not task.has_oop_score(patch_rows):
+    if settings.stopping is not None and not problem.has_validation and not task.has_oop_score(patch_rows):
         raise ValueError(
             f"There are no rows for an out-of-patch score to stop by (n_samples={n_samples}, "
             f"oop_size={settings.oop_size!r}): choose another oop_size, pass X_val and y_val, or set stopping=None."
@@ -76,7 +87,7 @@ def assemble_gradient_run(
     exploration = settings.observation_exploration if settings.adaptive_observations else 1.0
     parts = Parts(
         task=task,
-        observation_sampler=GradientSampler(patch_rows, exploration, seed),
+        observation_sampler=GradientSampler(patch_rows, exploration, seed, task.shards),
         feature_sampler=FeatureSampler(
             n_features,
             count_patch_features(settings.max_features, n_features, settings.sizes.features),
@@ -88,14 +99,14 @@ def assemble_gradient_run(
         ),
         learner=learner,
         ensemble=ensemble,
-        validation=open_validation(problem.validation, learner, task, threads),
+        validation=open_validation(problem, prepare_validation(problem, learner, threads), task),
     )
-    rows = "out-of-patch" if problem.validation is None else "validation"
+    rows = "validation" if problem.has_validation else "out-of-patch"
     if metric is None:
-        watched = Watched(f"{rows} loss", is_loss=True, unit=loss.unit)
+        watched = Watched(f"{rows} loss", is_loss=True, unit=task.loss.unit)
     else:
         watched = Watched(f"{rows} {metric.name}")
-    round_size = count_round(settings.round_size, len(reserved))
+    round_size = count_round(settings.round_size, len(task.predictors))
     stopping = _make_stopping(settings, task, watched)
     return BoostingRun(parts, stopping, watched, round_size=round_size, params=settings.params)
 
@@ -106,7 +117,7 @@ def _make_learner(
     table, n_outputs = problem.examples.table, task.loss.n_outputs
     options = GradientTreeOptions(
         learning_rate=settings.learning_rate,
-        max_leaf_nodes=count_max_leaves(settings.max_leaf_nodes, table.n_rows),
+        max_leaf_nodes=count_max_leaves(settings.max_leaf_nodes, task.shards.n_rows),
         max_depth=settings.max_depth,
         min_samples_leaf=settings.min_samples_leaf,
         l2_regularization=settings.l2_regularization,
@@ -118,7 +129,8 @@ def _make_learner(
     )
     mapper = table.fit_mapper(settings.max_bins, threads)
     leaf_fitter = LeafFitter(task.loss, len(task.predictors), settings.l2_regularization)
-    return GradientTreeLearner(mapper, table, task.outputs, leaf_fitter, options, threads), TreeEnsemble(mapper)
+    learner = GradientTreeLearner(mapper, table, task.outputs, leaf_fitter, options, threads, task.shards)
+    return learner, TreeEnsemble(mapper)
 
 
 def _make_stopping(settings: GradientSettings, task: GradientTask, watched: Watched) -> StoppingRule:
@@ -156,16 +168,16 @@ def count_max_leaves(max_leaf_nodes: int | Literal["auto"] | None, n_samples: in
 
 def count_models(problem: Problem) -> int:
     """Choose the number of models that take turns, for ``n_models="auto"``."""
-    table, n_outputs = problem.examples.table, 1 if problem.classes is None else max(1, len(problem.classes) - 1)
-    is_wide = table.n_rows * table.n_columns * n_outputs > MAX_CELLS
-    if table.n_rows <= MAX_SMALL_ROWS:
-        return min(N_MODELS_OF_WIDE if is_wide else N_MODELS_OF_SMALL, table.n_rows)
-    return N_MODELS_OF_MEDIUM if table.n_rows <= MAX_MEDIUM_ROWS and not is_wide else 1
+    n_rows, n_outputs = problem.examples.n_rows, 1 if problem.classes is None else max(1, len(problem.classes) - 1)
+    is_wide = n_rows * problem.examples.table.n_columns * n_outputs > MAX_CELLS
+    if n_rows <= MAX_SMALL_ROWS:
+        return min(N_MODELS_OF_WIDE if is_wide else N_MODELS_OF_SMALL, n_rows)
+    return N_MODELS_OF_MEDIUM if n_rows <= MAX_MEDIUM_ROWS and not is_wide else 1
 
 
 def reserve_rows(settings: GradientSettings, problem: Problem, seed: int) -> list[Positions]:
     """Choose the rows that each model never learns from: one array per model."""
-    n_samples = problem.examples.table.n_rows
+    n_samples = problem.examples.n_rows
     size, n_models = settings.oop_size, settings.n_models
     if size == "auto" and (n_samples == 1 or problem.validation is not None):
         size = 0

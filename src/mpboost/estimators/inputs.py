@@ -14,14 +14,14 @@ from mpboost.data.checks import TrainingData
 from mpboost.data.tables import Table
 from mpboost.data.targets import Targets
 from mpboost.datasets.dataset import BinnedDataset
-from mpboost.datasets.fitting import check_dataset, check_training_dataset, check_validation_dataset
+from mpboost.datasets.fitting import Dataset, check_dataset, check_training_dataset, check_validation_dataset
 
 
 def check_training_data(
     estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, categorical_features: Any, max_bins: int
 ) -> TrainingData:
     """Check a table or a dataset, its labels and weights."""
-    check = check_training_dataset if isinstance(X, BinnedDataset) else checks.check_training_data
+    check = check_training_dataset if isinstance(X, Dataset) else checks.check_training_data
     return check(estimator, X, y, sample_weight, categorical_features=categorical_features, max_bins=max_bins)
 
 
@@ -34,7 +34,7 @@ def check_validation_data(
     estimator: BaseEstimator, data: TrainingData, X: Any, y: Any, sample_weight: Any = None
 ) -> tuple[Table, Targets, NDArray[np.float64] | None]:
     """Check validation data, which must have the features of the training data."""
-    if isinstance(X, BinnedDataset):
+    if isinstance(X, Dataset):
         return check_validation_dataset(estimator, data, X, y, sample_weight)
     return checks.check_validation_data(estimator, data.known, X, y, sample_weight)
 

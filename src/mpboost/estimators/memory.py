@@ -13,7 +13,7 @@ BYTES_OF_VOTES, BYTES_OF_GRADIENTS, BYTES_OF_MODEL = 20, 36, 18
 def check_memory(problem: Problem, bytes_per_output: int) -> None:
     """Raise a MemoryError if many rows of many classes need more memory than is available."""
     n_classes, available = 0 if problem.classes is None else len(problem.classes), measure_available_memory()
-    n_rows = problem.examples.table.n_rows
+    n_rows = problem.examples.n_rows
     needed = n_rows * n_classes * bytes_per_output
     if available is not None and needed > available:
         raise MemoryError(

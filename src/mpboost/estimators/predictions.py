@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from mpboost._arrays import Floats
-from mpboost.estimators.base import MinipatchBooster, PredictedRows
+from mpboost.estimators.base import PredictedRows
+from mpboost.estimators.explained import ExplainedBooster
 from mpboost.estimators.inputs import complete_targets
 
 
@@ -36,7 +37,7 @@ class DatasetScore:
         return float(super().score(X, *complete_targets(X, y, sample_weight)))  # type: ignore[misc]
 
 
-class ClassPredictions(DatasetScore, ClassifierMixin, MinipatchBooster):
+class ClassPredictions(DatasetScore, ClassifierMixin, ExplainedBooster):
     """Base class of the classifiers: their predictions."""
 
     def decision_function(self, X: Any) -> Floats:
@@ -163,7 +164,7 @@ class ClassPredictions(DatasetScore, ClassifierMixin, MinipatchBooster):
         """Turn these into probabilities of the classes."""
 
 
-class ValuePredictions(DatasetScore, RegressorMixin, MinipatchBooster):
+class ValuePredictions(DatasetScore, RegressorMixin, ExplainedBooster):
     """Base class of the regressors: their predictions."""
 
     def predict(self, X: Any) -> Floats:

@@ -59,7 +59,7 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
 
 def count_samples(problem: Problem) -> int:
     """Count the rows that the user passed."""
-    return problem.examples.table.n_rows if problem.is_present is None else len(problem.is_present)
+    return problem.examples.n_rows if problem.is_present is None else len(problem.is_present)
 
 
 def describe_rows(

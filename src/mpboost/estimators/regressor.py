@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from mpboost._arrays import Floats
 from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.run import BoostingRun
@@ -14,6 +16,7 @@ from mpboost.estimators.patch_base import PatchBooster
 from mpboost.estimators.predictions import ValuePredictions
 from mpboost.estimators.publishing import Attributes, describe_regressor
 from mpboost.learners.trees import Importance
+from mpboost.outputs.contributions import ExplainedOutput
 from mpboost.outputs.kinds import Outputs, Values
 from mpboost.outputs.metrics import Metric, Scoring
 from mpboost.sampling.sizes import REGRESSOR_SIZES, PatchSizes, Size
@@ -253,6 +256,14 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
 
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
         return describe_regressor(run, problem, known)
+
+    @property
+    def _explained_output(self) -> ExplainedOutput:
+        return ExplainedOutput("values", 1.0 / len(self._ensemble), np.zeros(1), "prediction")
+
+    def _decode_leaves(self, index: int, values: Floats) -> list[Any]:
+        numbers: list[Any] = values.tolist()
+        return numbers
 
     @property
     def _outputs(self) -> Outputs[Any]:

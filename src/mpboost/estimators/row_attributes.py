@@ -17,6 +17,8 @@ def list_row_attributes(cls: type[Any]) -> tuple[str, ...]:
 
 def explain_absence(name: str, n_samples: int) -> str:
     """Say why a model does not have such an attribute."""
+    if n_samples <= MAX_ROWS:
+        return f"This model has no {name}: it was made by truncate. The model that was truncated has it."
     return (
         f"This model has no {name}: it was trained on {n_samples} rows, and what is about single rows is kept for at "
         f"most {MAX_ROWS}."

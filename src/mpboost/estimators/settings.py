@@ -48,10 +48,6 @@ class BoosterSettings:
     scoring: Scoring
     random_state: Any
 
-    def draw_seed(self) -> int:
-        """Draw the seed of a run; all other draws of the run depend on it."""
-        return int(check_random_state(self.random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
-
     def make_metric(self, problem: Problem) -> Metric | None:
         """Make the metric of a run; None for what the estimator does without ``scoring``."""
         return None if self.scoring is None else Metric(self.scoring, problem.classes)
@@ -94,6 +90,11 @@ def read_settings(kind: type[Settings], model: BaseEstimator, sizes: PatchSizes)
     """Read the parameters of an estimator."""
     names = {field.name for field in fields(kind)} - {"sizes", "params"}
     return kind(sizes=sizes, params=list_learning_params(model), **{name: getattr(model, name) for name in names})
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw the seed of a run; all other draws of the run depend on it."""
+    return int(check_random_state(random_state).randint(np.iinfo(np.int64).max, dtype=np.int64))
 
 
 def list_learning_params(model: BaseEstimator) -> dict[str, Any]:

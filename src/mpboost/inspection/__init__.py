@@ -1,5 +1,6 @@
 """Displays: plots of fitted models with the interface of scikit-learn's displays; they need matplotlib."""
 
+from mpboost.inspection.contributions_display import ContributionsDisplay
 from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
 from mpboost.inspection.effects_display import EffectsDisplay
 from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay
@@ -10,8 +11,10 @@ from mpboost.inspection.oop_residuals import OOPResidualsDisplay
 from mpboost.inspection.ranking_curves import RankingCurvesDisplay
 from mpboost.inspection.score_bands import ScoreBandsDisplay
 from mpboost.inspection.score_curves import ScoreCurvesDisplay
+from mpboost.inspection.tree_display import TreeDisplay
 
 __all__ = [
+    "ContributionsDisplay",
     "EffectiveNumbersDisplay",
     "EffectsDisplay",
     "FeatureProbabilitiesDisplay",
@@ -22,4 +25,5 @@ __all__ = [
     "RankingCurvesDisplay",
     "ScoreBandsDisplay",
     "ScoreCurvesDisplay",
+    "TreeDisplay",
 ]

@@ -2,8 +2,6 @@
 
 import warnings
 from html import escape
-from importlib import import_module
-from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from mpboost._compat import Interval, validate_params
+from mpboost.estimators.frames import make_frame
 from mpboost.inspection.checks import check_model
 from mpboost.inspection.judgement import Judgement, compute_own_and_predicted, decode_targets, require_judgement
 from mpboost.outputs.statistics import estimate_share_interval
@@ -86,10 +85,7 @@ class LabelIssues(Bunch):
         frame : pandas.DataFrame or polars.DataFrame
             The columns of this table.
         """
-        for library in ("pandas", "polars"):
-            if find_spec(library) is not None:
-                return import_module(library).DataFrame(dict(self))
-        raise ImportError("to_frame needs pandas or polars: install one of them.")
+        return make_frame(self, "to_frame")
 
     def _format(self) -> list[list[str]]:
         """Format the columns of the first rows."""

@@ -1,19 +1,21 @@
 """Trees of gradient boosting: splits are chosen on a minipatch, values of leaves are fitted on all rows."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Mask, Positions
+from mpboost._arrays import Floats, Mask, Positions, Singles
+from mpboost._shards import PostingShards, Shards, WholeTable, find_rows_here, join_sums
 from mpboost.data.binned import Fetched
 from mpboost.data.tables import Table
 from mpboost.learners.constraints import Constraints
 from mpboost.learners.contract import Finish, TrainedLearner
+from mpboost.learners.sharded_patches import PatchRows, take_patch_rows, train_in_shards
 from mpboost.learners.side_by_side import Pool, train_side_by_side
 from mpboost.learners.splits import read_splits
 from mpboost.learners.trees import BinnedLearner
@@ -28,6 +30,33 @@ GradientImportance = Literal["out_of_patch", "gain"]
 
 _GrownTree: TypeAlias = tuple[Minipatch[Slopes], _native.GradientTree]
 _FinishedTree: TypeAlias = TrainedLearner[_native.Tree, Step]
+
+
+class _LeafSums(NamedTuple):
+    """What the leaves of a tree are fitted by: sums over the rows of a shard, and its rows of the minipatch.
+
+    Attributes
+    ----------
+    sums : RowSums or float64 array of shape (n_leaves, n_outputs, 2)
+        Sums of derivatives; of one of several shards, sums that can be joined.
+    n_rows : int
+        Number of rows of the minipatch.
+    patch : tuple
+        Leaves, rows, gradients and hessians: of the rows of the minipatch alone, or of all and the numbers of these.
+    """
+
+    sums: Any
+    n_rows: int
+    patch: tuple[NDArray[np.uint16], Positions, Singles, Singles]
+
+
+class _FittedTree(NamedTuple):
+    """The values of the leaves of a tree, importances and credits of features."""
+
+    values: Floats
+    importances: Floats
+    credits: Floats
+
 
 #: Bins of a numeric feature in one tree: neighbours are merged, differently in each tree, so that every threshold is
 #: possible. A quarter of 255 is about twice as fast and, with some hundred trees, as good: docs/gradient.md.
@@ -72,8 +101,9 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         leaf_fitter: LeafFitter,
         options: GradientTreeOptions,
         threads: _native.Threads,
+        shards: Shards | None = None,
     ):
-        super().__init__(mapper, table, outputs, threads)
+        super().__init__(mapper, table, outputs, options.is_categorical, threads, shards)
         self._leaf_fitter = leaf_fitter
         self._options = options
         n_together = 1 if self._data.copies else leaf_fitter.n_models  # trees that are finished together
@@ -85,15 +115,53 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         self, minipatches: Sequence[Minipatch[Slopes]], threads: _native.Threads
     ) -> list[Finish[_native.Tree, Step]]:
         """Grow a tree on each minipatch, by derivatives as they are now."""
-        grown = train_side_by_side(self._grow, self._data, minipatches, threads)
-        turns = _Turns(self._finish, [*zip(minipatches, grown, strict=True)], len(self._leaves))
+        if self._shards is None:
+            grown = train_side_by_side(self._grow, self._data, minipatches, threads)
+        else:
+            grown = self._grow_in(self._shards, minipatches)
+        post = None
+        if isinstance(self._shards, PostingShards) and len(self._leaves) == 1:
+            post = partial(self._post, shards=self._shards)
+        turns = _Turns(self._finish, post, [*zip(minipatches, grown, strict=True)], len(self._leaves))
         return [partial(turns.finish, place) for place in range(len(grown))]
 
+    def _grow_in(self, shards: Shards, minipatches: Sequence[Minipatch[Slopes]]) -> list[_native.GradientTree]:
+        """Grow a tree on each minipatch, each in one of the shards."""
+
+        def take(minipatch: Minipatch[Slopes]) -> PatchRows:
+            here, weights = find_rows_here(shards, minipatch.draw.rows), minipatch.draw.weights
+            assert weights is not None
+            columns, places = self._data.fetch(minipatch.features, _native.Threads(1))
+            return take_patch_rows(columns, places, here, [weights, *minipatch.question.of(here, weights)])
+
+        def grow(place: int, patch: PatchRows) -> _native.GradientTree:
+            minipatch, n_rows = minipatches[place], patch.codes.shape[1]
+            fetched = self._make_columns(patch, minipatch.features), np.arange(len(minipatch.features))
+            weights, gradients, hessians = patch.asked
+            rows = np.arange(n_rows)
+            grown = self._grow_on(minipatch, fetched, rows, weights, gradients, hessians, _native.Threads(1))
+            return grown.with_features(minipatch.features)
+
+        return train_in_shards(shards, minipatches, take, grow)
+
     def _grow(self, minipatch: Minipatch[Slopes], fetched: Fetched, threads: _native.Threads) -> _native.GradientTree:
-        options, rows, weights = self._options, minipatch.draw.rows, minipatch.draw.weights
+        rows, weights = minipatch.draw.rows, minipatch.draw.weights
         assert weights is not None
-        columns, places = fetched
-        gradients, hessians = minipatch.question.of(rows, weights)
+        return self._grow_on(minipatch, fetched, rows, weights, *minipatch.question.of(rows, weights), threads)
+
+    def _grow_on(
+        self,
+        minipatch: Minipatch[Slopes],
+        fetched: Fetched,
+        rows: Positions,
+        weights: Floats,
+        gradients: Floats,
+        hessians: Floats,
+        threads: _native.Threads,
+    ) -> _native.GradientTree:
+        """Grow a tree on some rows of fetched columns, given their weights and derivatives."""
+        options, (columns, places) = self._options, fetched
+        is_categorical = self._mask_categorical(minipatch.features)
         with self._growers.borrow() as grower:
             return grower.grow(
                 columns,
@@ -103,21 +171,51 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
                 hessians,
                 options.seed,
                 minipatch.iteration,
-                options.is_categorical,
+                is_categorical,
                 *options.constraints.of(minipatch.features, places, columns.n_columns),
                 threads,
+                weights,
+                minipatch.features,
             )
 
     def _finish(self, trees: Sequence[_GrownTree], threads: _native.Threads) -> list[_FinishedTree]:
         """Fit the leaves of trees of different models by derivatives as they are now; apply them to all rows."""
+        shards = self._shards or WholeTable(self._data.n_rows)
+        return self._take_steps(trees, shards.exchange(*self._prepare(trees, shards, threads)))
+
+    def _post(
+        self, trees: Sequence[_GrownTree], shards: PostingShards, threads: _native.Threads
+    ) -> Callable[[], list[_FinishedTree]]:
+        """Do the same along with the next exchange; return a function that gives the trees afterwards."""
+        get_fitted = shards.post(*self._prepare(trees, shards, threads))
+        return lambda: self._take_steps(trees, get_fitted())
+
+    def _prepare(
+        self, trees: Sequence[_GrownTree], shards: Shards, threads: _native.Threads
+    ) -> tuple[Callable[[], list[_LeafSums]], Callable[[Sequence[list[_LeafSums]]], list[_FittedTree]]]:
+        """Apply trees to all rows; return what this shard contributes to their leaves, and how leaves are fitted."""
         fetched = [self._data.fetch(minipatch.features, threads, place) for place, (minipatch, _) in enumerate(trees)]
+        places = [places for _, places in fetched]
         applied = [
             (grown.tree, columns, minipatch.question.gradients, minipatch.question.hessians, leaves)
             for (minipatch, grown), (columns, _), leaves in zip(trees, fetched, self._leaves, strict=False)
         ]
-        sums = _native.sum_leaves(applied, threads)
-        rest = zip(trees, fetched, self._leaves, sums, strict=False)
-        return [self._fit(*tree, places, leaves, sums, threads) for tree, (_, places), leaves, sums in rest]
+        if shards.size == 1:
+            sums: Sequence[Any] = _native.sum_leaves(applied, threads)
+        else:
+            sums = [_native.RowSums(shards.first_row) for _ in trees]
+            _native.sum_leaves(applied, threads, sums)
+
+        def list_sums() -> list[_LeafSums]:
+            rest = zip(trees, self._leaves, sums, strict=False)
+            return [_gather(minipatch, leaves, sums, shards) for (minipatch, _), leaves, sums in rest]
+
+        def fit(parts: Sequence[list[_LeafSums]]) -> list[_FittedTree]:
+            joined = map(_join, zip(*parts, strict=True))
+            rest = zip(trees, places, self._leaves, joined, strict=False)
+            return [self._fit(*tree, places, leaves, sums, threads) for tree, places, leaves, sums in rest]
+
+        return list_sums, fit
 
     def _fit(
         self,
@@ -125,52 +223,95 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         grown: _native.GradientTree,
         places: Positions,
         leaves: NDArray[np.uint16],
-        sums: Floats,
+        joined: _LeafSums,
         threads: _native.Threads,
-    ) -> _FinishedTree:
+    ) -> _FittedTree:
         """Compute the importances and the values of leaves of a tree, given the leaf of each row and their sums."""
         options, slopes, features = self._options, minipatch.question, minipatch.features
-        rows, weights = minipatch.draw.rows, minipatch.draw.weights
-        if options.importance == "gain" or len(rows) == slopes.n_learned:  # no unseen rows to measure on
+        sums, n_rows, patch = joined
+        if options.importance == "gain" or n_rows == slopes.n_learned:  # no unseen rows to measure on
             credits = _add_gains(grown, places)
             importances = to_shares(credits)
         else:
-            importances, credits = grown.credit_unseen(
-                sums, leaves, rows, slopes.gradients, slopes.hessians, slopes.direction, places
-            )
+            importances, credits = grown.credit_unseen(sums, *patch, slopes.direction, places)
         if options.leaf_refit:
             values = self._leaf_fitter.fit(slopes, leaves, sums, threads)
         else:
+            rows, weights = minipatch.draw.rows, minipatch.draw.weights
             sums = slopes.sum_leaves(leaves, rows, weights, len(sums))
             values = self._leaf_fitter.fit(slopes, leaves[rows], sums, threads, rows=rows, weights=weights)
         values = options.constraints.bound(grown.tree, features, places, values, sums, options.l2_regularization)
-        step, tree = self._leaf_fitter.make_step(grown.tree, leaves, values, options.learning_rate)
-        return TrainedLearner(self._data.rename(tree, features), step, importances, credits)
+        return _FittedTree(values, importances, credits)
+
+    def _take_steps(self, trees: Sequence[_GrownTree], fitted: Sequence[_FittedTree]) -> list[_FinishedTree]:
+        """Make steps of the fitted leaves of trees."""
+        finished = []
+        for (minipatch, grown), leaves, of_tree in zip(trees, self._leaves, fitted, strict=False):
+            values, importances, credits = of_tree
+            step, tree = self._leaf_fitter.make_step(grown.tree, leaves, values, self._options.learning_rate)
+            tree = self._data.rename(tree, minipatch.features)
+            finished.append(TrainedLearner(tree, step, importances, credits))
+        return finished
+
+
+def _gather(minipatch: Minipatch[Slopes], leaves: NDArray[np.uint16], sums: Any, shards: Shards) -> _LeafSums:
+    """Return what a shard contributes to the leaves of a tree."""
+    rows, slopes = minipatch.draw.rows, minipatch.question
+    if shards.size == 1:
+        return _LeafSums(sums, len(rows), (leaves, rows, slopes.gradients, slopes.hessians))
+    here = find_rows_here(shards, rows)
+    patch = leaves[here], np.arange(len(here)), slopes.gradients[here], slopes.hessians[here]
+    return _LeafSums(sums, len(here), patch)
+
+
+def _join(parts: Sequence[_LeafSums]) -> _LeafSums:
+    """Join what shards contribute to the leaves of a tree."""
+    if len(parts) == 1:
+        return parts[0]
+    leaves, _, gradients, hessians = (
+        np.concatenate(arrays) for arrays in zip(*(part.patch for part in parts), strict=True)
+    )
+    n_outputs = 1 if gradients.ndim == 1 else gradients.shape[1]
+    sums = join_sums([part.sums for part in parts]).reshape(-1, n_outputs, 2)
+    return _LeafSums(sums, len(leaves), (leaves, np.arange(len(leaves)), gradients, hessians))
 
 
 class _Turns:
     """The trees of a round: those of models that take turns are finished together, when the first of them is needed.
 
-    Each changes the derivatives of its own model alone.
+    Each changes the derivatives of its own model alone. In shards, a tree of a single model is prepared for the
+    exchange about the step before it (``post``).
     """
 
     def __init__(
         self,
         finish: Callable[[Sequence[_GrownTree], _native.Threads], list[_FinishedTree]],
+        post: Callable[..., Callable[[], list[_FinishedTree]]] | None,
         trees: Sequence[_GrownTree],
         n_models: int,
     ):
-        self._finish = finish
+        self._finish, self._post = finish, post
         self._trees = trees
         self._n_models = n_models
         self._finished: dict[int, _FinishedTree] = {}
+        self._posted: dict[int, Callable[[], list[_FinishedTree]]] = {}
 
     def finish(self, place: int, threads: _native.Threads) -> _FinishedTree:
         """Return a tree with fitted leaves; an interrupt leaves what was finished before."""
         if place not in self._finished:
             trees = self._trees[place : place + self._n_models]
-            self._finished = dict(enumerate(self._finish(trees, threads), start=place))
-        return self._finished[place]
+            posted = self._posted.pop(place, None)
+            finished = self._finish(trees, threads) if posted is None else posted()
+            self._finished = dict(enumerate(finished, start=place))
+        finished_tree = self._finished[place]
+        if self._post is not None and place + 1 < len(self._trees):
+            step = finished_tree.outputs._replace(prepare_next=partial(self._prepare, place + 1))
+            return replace(finished_tree, outputs=step)
+        return finished_tree
+
+    def _prepare(self, place: int, threads: _native.Threads) -> None:
+        assert self._post is not None
+        self._posted[place] = self._post(self._trees[place : place + 1], threads=threads)
 
 
 def _add_gains(grown: _native.GradientTree, places: Positions) -> Floats:

@@ -2,21 +2,24 @@
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, Literal, Self
+from typing import Any, Generic, Literal, NamedTuple, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Label, Mask
+from mpboost._arrays import Floats, Label, Mask, Positions
+from mpboost._shards import Shards, find_rows_here
 from mpboost.data.binned import BinnedData, Fetched, make_binned_data
 from mpboost.data.tables import Table
 from mpboost.learners.contract import Finish, TrainedLearner
 from mpboost.learners.node_sizes import NodeSizes
+from mpboost.learners.sharded_patches import PatchRows, take_patch_rows, train_in_shards
 from mpboost.learners.side_by_side import Pool, train_side_by_side
 from mpboost.outputs.kinds import LearnerOutputs, Outputs
-from mpboost.sampling.draws import Minipatch
+from mpboost.sampling.draws import Draw, Minipatch
 from mpboost.sampling.features import balance, to_shares
 from mpboost.sampling.questions import Labels
 
@@ -36,12 +39,36 @@ class TreeOptions:
 
 
 class BinnedLearner(Generic[Label]):
-    """Base of learners that read a binned table."""
+    """Base of learners that read a binned table, or, in one of several shards, a part of it."""
 
-    def __init__(self, mapper: _native.BinMapper, table: Table, outputs: Outputs[Label], threads: _native.Threads):
+    def __init__(
+        self,
+        mapper: _native.BinMapper,
+        table: Table,
+        outputs: Outputs[Label],
+        is_categorical: Mask | None,
+        threads: _native.Threads,
+        shards: Shards | None,
+    ):
+        self._is_categorical = is_categorical
+        self._shards = shards if shards is not None and shards.size > 1 else None
         self._mapper = mapper
         self._data = make_binned_data(table.bin(mapper, threads))
         self._outputs = outputs
+        if self._shards is not None:
+            n_bins, has_missing = self._data.describe(np.arange(table.n_columns))
+            self._n_bins = n_bins
+            self._has_missing: Mask = self._shards.exchange(lambda: has_missing, np.logical_or.reduce)
+
+    def _make_columns(self, patch: PatchRows, features: Positions) -> _native.BinnedColumns:
+        """Make columns of the features of a minipatch whose rows were in several shards."""
+        return patch.to_columns(self._n_bins[features], self._has_missing[features])
+
+    def _mask_categorical(self, features: Positions) -> Mask | None:
+        """Tell which columns are categorical; those of a minipatch alone are its features."""
+        if self._shards is None or self._is_categorical is None:
+            return self._is_categorical
+        return self._is_categorical[features]
 
     def restart(self) -> Self:
         """Return the learner itself, unless it learns something from one iteration for the next."""
@@ -56,6 +83,14 @@ class BinnedLearner(Generic[Label]):
         return BinnedRows(make_binned_data(table.bin(self._mapper, threads)), self._outputs)
 
 
+class _Grown(NamedTuple):
+    """A tree, the importances of the features, and the gains of its splits by the sizes of nodes; None if unknown."""
+
+    tree: _native.Tree
+    importances: Floats
+    gains: Floats | None
+
+
 class TreeLearner(BinnedLearner[Label]):
     """Trains native decision trees on binned columns."""
 
@@ -66,8 +101,9 @@ class TreeLearner(BinnedLearner[Label]):
         outputs: LearnerOutputs[Label],
         options: TreeOptions,
         threads: _native.Threads,
+        shards: Shards | None = None,
     ):
-        super().__init__(mapper, table, outputs, threads)
+        super().__init__(mapper, table, outputs, options.is_categorical, threads, shards)
         self._options = options
         self._kind = outputs
         self._node_sizes = NodeSizes(options.min_samples_split, options.min_samples_leaf)
@@ -78,27 +114,51 @@ class TreeLearner(BinnedLearner[Label]):
     ) -> list[Finish[_native.Tree, Any]]:  # an array or an AppliedTree, as tasks of this kind of outputs take it
         """Grow a tree on each minipatch, whose rows may have weights, and compute its importances."""
         self._node_sizes.learn(minipatches[0].iteration)
-        return train_side_by_side(self._train_one, self._data, minipatches, threads)
+        if self._shards is None:
+            trained = train_side_by_side(self._train_one, self._data, minipatches, threads)
+        else:
+            trained = self._train_in(self._shards, minipatches)
+        for minipatch, (_, _, gains) in zip(minipatches, trained, strict=True):
+            if gains is not None:
+                self._node_sizes.add(minipatch.iteration, gains)
+        return [partial(self._finish, tree, importances) for tree, importances, _ in trained]
 
-    def _train_one(
-        self, minipatch: Minipatch[Labels[Label]], fetched: Fetched, threads: _native.Threads
-    ) -> Finish[_native.Tree, Any]:
+    def _train_in(self, shards: Shards, minipatches: Sequence[Minipatch[Labels[Label]]]) -> list[_Grown]:
+        """Train a tree on each minipatch, each in one of the shards."""
+
+        def take(minipatch: Minipatch[Labels[Label]]) -> PatchRows:
+            here = find_rows_here(shards, _list_rows(minipatch.draw))
+            columns, places = self._data.fetch(minipatch.features, _native.Threads(1))
+            return take_patch_rows(columns, places, here, [minipatch.question.values[here]])
+
+        def train(place: int, patch: PatchRows) -> _Grown:
+            minipatch = minipatches[place]
+            rows, unseen, weights = minipatch.draw
+            all_rows = _list_rows(minipatch.draw)
+            draw = Draw(np.searchsorted(all_rows, rows), np.searchsorted(all_rows, unseen), weights)
+            alone = replace(minipatch, draw=draw, question=replace(minipatch.question, values=patch.asked[0]))
+            fetched = self._make_columns(patch, minipatch.features), np.arange(len(minipatch.features))
+            grown = self._train_one(alone, fetched, _native.Threads(1))
+            return grown._replace(tree=grown.tree.with_features(minipatch.features))
+
+        return train_in_shards(shards, minipatches, take, train)
+
+    def _train_one(self, minipatch: Minipatch[Labels[Label]], fetched: Fetched, threads: _native.Threads) -> _Grown:
         columns, places = fetched
         draw = minipatch.draw
         labels: NDArray[Any] = minipatch.question.values
         patch = columns, draw.rows, places, labels
         limit = self._node_sizes.limit(len(draw.rows))
         with self._growers.borrow() as grower:
-            grown = grower.grow(*patch, draw.weights, self._options.is_categorical, limit)
-        tree, importances = self._data.rename(grown.tree, minipatch.features), grown.importances
+            grown = grower.grow(*patch, draw.weights, self._mask_categorical(minipatch.features), limit)
+        tree, importances, gains = self._data.rename(grown.tree, minipatch.features), grown.importances, None
         if self._options.importance == "permutation":
             shuffle = self._options.seed, minipatch.iteration, draw.weights
             importances = to_shares(_native.permutation_importances(grown.tree, *patch, *shuffle))
         elif len(draw.unseen):  # else the decrease of impurity on the minipatch
             credits, gains = _native.unseen_importances(grown.tree, *patch, draw.unseen, draw.weights)
             importances = balance(credits)
-            self._node_sizes.add(minipatch.iteration, gains)
-        return partial(self._finish, tree, importances)
+        return _Grown(tree, importances, gains)
 
     def _finish(
         self, tree: _native.Tree, importances: Floats, threads: _native.Threads
@@ -112,6 +172,11 @@ class TreeLearner(BinnedLearner[Label]):
         learner = copy(self)
         learner._node_sizes = NodeSizes(self._options.min_samples_split, self._options.min_samples_leaf)
         return learner
+
+
+def _list_rows(draw: Draw) -> Positions:
+    """List the rows of a draw, seen and unseen, in ascending order."""
+    return np.sort(np.concatenate([draw.rows, draw.unseen]))
 
 
 class BinnedRows(Generic[Label]):

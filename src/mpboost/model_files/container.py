@@ -7,7 +7,7 @@ from mpboost._files import write_whole
 from mpboost.containers.container import Arrays, ContainerError, Format, pack_container
 from mpboost.containers.container import read_container as read_any_container
 
-MAGIC, SCHEMA = b"\x89MPB\r\n\x1a\n", 5
+MAGIC, SCHEMA = b"\x89MPB\r\n\x1a\n", 6
 MODEL_FORMAT = Format(MAGIC, SCHEMA, "a model file of mpboost", "Load pickled models with pickle or joblib.")
 
 

@@ -61,6 +61,7 @@ LEARNING_RATE = Rule(lambda value: 0 < value <= MAX_LEARNING_RATE, f"must be pos
 #: Means of numbers that can be predicted; rounding may carry them a little above the limit.
 PREDICTABLE = Rule(lambda values: np.all(np.abs(values) <= MAX_VALUE * ONE), f"must be at most {MAX_VALUE:g} in size")
 
+COVER = Rule(lambda values: np.all((values >= 0) & np.isfinite(values)), "must be finite and not negative")
 #: Numbers whose sum over any number of trees is finite.
 SUMMABLE = Rule(lambda values: np.all(np.abs(values) <= 1e200), "must be at most 1e+200 in size")
 
@@ -85,6 +86,7 @@ def describe_trees(leaf_values: AttributeKind) -> ObjectState:
         Field("category_sets", Array("uint8", "n_category_bytes")),
         Field("leaf_values", leaf_values),
         Field("split_offsets", Array("int64", "n_trees+1")),
+        Field("leaf_covers", Array("float32", "n_leaves", rule=COVER), optional=True),  # none before format 6
     )
 
 

@@ -10,6 +10,7 @@ from mpboost.estimators.row_attributes import explain_absence
 from mpboost.inspection.checks import check_image_shape, check_model
 from mpboost.inspection.judgement import Judgement, find_trained_rows, judge, judge_table
 from mpboost.reporting.advice import advise
+from mpboost.reporting.contributions import summarise_contributions
 from mpboost.reporting.effects import summarise_effects
 from mpboost.reporting.features import summarise_features
 from mpboost.reporting.observations import make_namer, summarise_new_rows, summarise_observations
@@ -73,6 +74,7 @@ def summarise(
             if new is None
             else summarise_new_rows(model, table, names, new, shape, n_observations)
         ),
+        "contributions": summarise_contributions(model, X, table, names, shown, is_training=new is None),
         "calibration": summarise_calibration(model, shown) if shown and is_classifier else None,
         "oop_calibration": summarise_calibration(model, oop_beside) if oop_beside and is_classifier else None,
         "ranking": summarise_ranking(model, shown, oop_beside) if shown and is_classifier else None,

@@ -3,13 +3,14 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
+from mpboost._shards import Shards, WholeTable
+from mpboost.sampling.candidates import Candidates, JoinedCandidates, Likeliest, count_candidates, find_candidates
 from mpboost.sampling.draws import Draw, sample_together
 from mpboost.sampling.questions import Labels
 
@@ -27,6 +28,27 @@ class _Arrivals(NamedTuple):
     log_deadline: float
 
 
+class _Answer(NamedTuple):
+    """What follows from the candidates of all shards.
+
+    Attributes
+    ----------
+    draws : dict of int to Draw
+        The draws that are complete, by their place in the round.
+    asked : dict
+        The places to ask again about. Those with a class need the likeliest row of another class.
+    is_short : bool
+        Whether a shard may have more winners than it sent candidates.
+    shares : list of float
+        The largest share of the winners of a race that each shard had.
+    """
+
+    draws: dict[int, Draw]
+    asked: dict[int, Any]
+    is_short: bool
+    shares: list[float]
+
+
 class ObservationSampler:
     """Draws the rows of minipatches from p, given the logarithms of its weights.
 
@@ -38,12 +60,16 @@ class ObservationSampler:
         Determines the draw, together with the iteration.
     draws_unseen : bool, default=False
         Whether to draw as many unseen rows from those outside the minipatch; fewer if fewer are left.
+    shards : Shards, default=None
+        The parts of the rows, of which this sampler sees one; None if it sees all.
     """
 
-    def __init__(self, n_drawn: int, seed: int, draws_unseen: bool = False):
+    def __init__(self, n_drawn: int, seed: int, draws_unseen: bool = False, shards: Shards | None = None):
         self.n_drawn = n_drawn
         self._seed = seed
         self._draws_unseen = draws_unseen
+        self._shards = shards
+        self._share = 1.0 if shards is None else (shards.end_row - shards.first_row) / shards.n_rows
 
     def sample(
         self, iterations: range, questions: Sequence[Labels[np.generic]], threads: _native.Threads
@@ -59,41 +85,124 @@ class ObservationSampler:
         of tiny weight are not drawn just to fill a minipatch, and heavy rows are not in every minipatch. Unseen rows
         are the next ones in the race: a race has no memory, so they are a draw from all rows that are left.
         """
-        n_unseen = min(self.n_drawn, len(question.weights) - self.n_drawn) if self._draws_unseen else 0
+        shards = self._shards or WholeTable(len(question.weights))
+        n_unseen = min(self.n_drawn, shards.n_rows - self.n_drawn) if self._draws_unseen else 0
+        if shards.size > 1:
+            return self._sample_from(shards, self.n_drawn + n_unseen, iterations, question, threads)
         races = question.weights.race(self.n_drawn, n_unseen, self._seed, np.array(iterations), threads)
-        return [self._complete(iteration, question, *race) for iteration, race in zip(iterations, races, strict=True)]
+        draws = []
+        for iteration, race in zip(iterations, races, strict=True):
+            arrivals = self._fill(iteration, question, shards.n_rows, *race)
+            rows = complete_classes(arrivals.rows, question, self._seed, iteration)
+            draws.append(_make_draw(question, arrivals, rows))
+        return draws
 
-    def _complete(self, iteration: int, question: Labels[np.generic], rows: Positions, unseen: Positions) -> Draw:
-        """Make a draw of the first rows to arrive and the next ones."""
-        log_deadline = 0.0
-        if question.sample_weights is not None:
-            rows, unseen, log_deadline = self._count_weights(iteration, question, np.append(rows, unseen))
-        if question.are_classes:
-            completed = complete_classes(rows, question, self._seed, iteration)
-            if completed is not rows:
-                rows, unseen = completed, np.setdiff1d(unseen, completed, assume_unique=True)
-        return Draw(rows, unseen, weigh_rows(question, rows, log_deadline))
+    def _sample_from(
+        self,
+        shards: Shards,
+        n_wanted: int,
+        iterations: list[int],
+        question: Labels[np.generic],
+        threads: _native.Threads,
+    ) -> list[Draw]:
+        """Draw rows from all shards: each sends the first of its rows to arrive, and more if they do not suffice."""
+        asked: dict[int, Any] = dict.fromkeys(range(len(iterations)))
+        n_sent, draws = count_candidates(self._share, n_wanted), dict[int, Draw]()
+        while asked:
+            races = {place: (iterations[place], label) for place, label in asked.items()}
+            find = partial(self._find, shards, question, n_sent, [*races.values()], threads)
+            answer = shards.exchange(find, partial(self._join, question, n_wanted, shards.n_rows, races))
+            draws |= answer.draws
+            asked = answer.asked
+            n_sent = min(2 * n_sent, n_wanted) if answer.is_short else n_sent
+            self._share = answer.shares[shards.rank]
+        return [draws[place] for place in range(len(iterations))]
 
-    def _count_weights(self, iteration: int, question: Labels[np.generic], rows: Positions) -> _Arrivals:
-        """Divide the rows of a race anew, by how many copies of them are in."""
+    def _find(
+        self,
+        shards: Shards,
+        question: Labels[np.generic],
+        n_sent: int,
+        races: list[tuple[int, Any]],
+        threads: _native.Threads,
+    ) -> list[tuple[Candidates, Likeliest | None]]:
+        """Find the candidates of this shard in each race and, if it is given a class, the likeliest row of another."""
+        iterations = np.array([iteration for iteration, _ in races])
+        are_weighed = question.sample_weights is not None or any(label is not None for _, label in races)
+        candidates = find_candidates(question, n_sent, self._seed, iterations, shards, threads, are_weighed=are_weighed)
+        others = (
+            None if label is None else find_other_class(question, label, self._seed, iteration, shards.first_row)
+            for iteration, label in races
+        )
+        return [*zip(candidates, others, strict=True)]
+
+    def _join(
+        self,
+        question: Labels[np.generic],
+        n_wanted: int,
+        n_rows: int,
+        races: dict[int, tuple[int, Any]],
+        parts: Sequence[list[tuple[Candidates, Likeliest | None]]],
+    ) -> _Answer:
+        """Draw rows from the candidates of all shards, as ``_sample`` does from all rows."""
+        draws, asked, is_short, shares = dict[int, Draw](), dict[int, Any](), False, [0.0] * len(parts)
+        for (place, (iteration, label)), of_race in zip(races.items(), zip(*parts, strict=True), strict=True):
+            joined = JoinedCandidates([candidates for candidates, _ in of_race], n_wanted)
+            shares = [*map(max, shares, joined.shares)]
+            if joined.is_short:
+                asked[place], is_short = label, True
+                continue
+            first, following = map(np.sort, np.split(joined.by_arrival, [self.n_drawn]))
+            if question.sample_weights is None and label is None:
+                one_class = None
+                if question.are_classes and self.n_drawn > 1:
+                    one_class = joined.find_one_class(self.n_drawn)
+                if one_class is None:
+                    draws[place] = Draw(first, following)
+                else:
+                    asked[place] = one_class
+                continue
+            other = min((other for _, other in of_race if other is not None), default=None)
+            about = joined.make_question(question, other)
+            arrivals = self._fill(iteration, about, n_rows, first, following)
+            if label is None and is_of_one_class(about, arrivals.rows):
+                asked[place] = about.values[arrivals.rows[0]]
+                continue
+            rows = arrivals.rows
+            if other is not None:
+                rows = replace_least_likely(rows, about, other.row, self._seed, iteration)
+            draws[place] = _make_draw(about, arrivals, rows)
+        return _Answer(draws, asked, is_short, shares)
+
+    def _fill(
+        self, iteration: int, question: Labels[np.generic], n_rows: int, rows: Positions, unseen: Positions
+    ) -> _Arrivals:
+        """Divide the rows of a race, of ``n_rows`` in all, by how many copies of them are in."""
+        if question.sample_weights is None:
+            return _Arrivals(rows, unseen, 0.0)
+        rows = np.append(rows, unseen)
         draw = self._seed, iteration, _native.Purpose.OBSERVATIONS
         log_arrivals = _native.log_arrivals(question.weights.take(rows), rows, *draw)
         order = np.lexsort((rows, log_arrivals))  # ties go to rows with lower positions
-        rows = rows[order]
-        n_seen, log_deadline = self._fill(question, rows, log_arrivals[order])
-        n_unseen = n_seen if self._draws_unseen else 0
-        return _Arrivals(np.sort(rows[:n_seen]), np.sort(rows[n_seen : n_seen + n_unseen]), log_deadline)
-
-    def _fill(self, question: Labels[np.generic], by_arrival: Positions, log_arrivals: Floats) -> tuple[int, float]:
-        """Count the rows that fill a minipatch, in the order of arrival; return also the deadline of the draw."""
+        rows, log_arrivals = rows[order], log_arrivals[order]
 
         def count(last: int) -> float:  # expected copies before the next row arrives
-            return float(_count_copies(question, by_arrival[: last + 1], log_arrivals[last + 1]).sum())
+            return float(_count_copies(question, rows[: last + 1], log_arrivals[last + 1]).sum())
 
         last = self.n_drawn - 1
-        if self.n_drawn < len(question.weights):  # else all rows are drawn
+        if self.n_drawn < n_rows:  # else all rows are drawn
             last = bisect_left(range(last), float(self.n_drawn), key=count)
-        return last + 1, float(log_arrivals[last])
+        n_seen = last + 1
+        n_unseen = n_seen if self._draws_unseen else 0
+        return _Arrivals(np.sort(rows[:n_seen]), np.sort(rows[n_seen : n_seen + n_unseen]), float(log_arrivals[last]))
+
+
+def _make_draw(question: Labels[np.generic], arrivals: _Arrivals, rows: Positions) -> Draw:
+    """Make a draw of rows that arrived, of which one may have been replaced."""
+    unseen = arrivals.unseen
+    if rows is not arrivals.rows:
+        unseen = np.setdiff1d(unseen, rows, assume_unique=True)
+    return Draw(rows, unseen, weigh_rows(question, rows, arrivals.log_deadline))
 
 
 def weigh_rows(question: Labels[np.generic], rows: Positions, log_deadline: float) -> Floats | None:
@@ -114,25 +223,49 @@ def weigh_rows(question: Labels[np.generic], rows: Positions, log_deadline: floa
 
 def complete_classes(rows: Positions, question: Labels[np.generic], seed: int, iteration: int) -> Positions:
     """If all rows are of one class, replace the least likely one by the likeliest row of another class."""
-    labels = question.values
-    if len(rows) == 1 or not _are_of_one_class(rows[:N_FIRST], labels) or not _are_of_one_class(rows, labels):
+    if not is_of_one_class(question, rows):
         return rows
+    other = find_other_class(question, question.values[rows[0]], seed, iteration)
+    return rows if other is None else replace_least_likely(rows, question, other.row, seed, iteration)
 
-    def pick(equals: Positions) -> np.int64:  # random tie-break: otherwise the same row would always be picked
-        draw = seed, iteration, _native.Purpose.COMPLETION
-        return equals[_native.log_arrivals(np.zeros(len(equals)), equals, *draw).argmin()]
 
-    others = np.flatnonzero(labels != labels[rows[0]])
+def is_of_one_class(question: Labels[np.generic], rows: Positions) -> bool:
+    """Tell whether labels are classes, and several rows are all of one."""
+    if not question.are_classes or len(rows) == 1:
+        return False
+    label = question.values[rows[:1]]
+    return all(bool((question.values[some] == label).all()) for some in (rows[:N_FIRST], rows[N_FIRST:]))
+
+
+def find_other_class(
+    question: Labels[np.generic], label: Any, seed: int, iteration: int, first_row: int = 0
+) -> Likeliest | None:
+    """Find the likeliest row of another class than that of the label; rows are counted from ``first_row`` on."""
+    others = np.flatnonzero(question.values != label)
     if not len(others):
-        return rows
-    others_weights, rows_weights = question.weights.take(others), question.weights.take(rows)
-    swapped_in = pick(others[others_weights == others_weights.max()])
-    swapped_out = pick(rows[rows_weights == rows_weights.min()])
-    return np.sort(np.append(rows[rows != swapped_out], swapped_in))
+        return None
+    log_weights = question.weights.take(others)
+    equals = others[log_weights == log_weights.max()]
+    row, log_arrival = _pick(equals + first_row, seed, iteration)
+    weight = None if question.sample_weights is None else float(question.sample_weights[row - first_row])
+    return Likeliest(-float(log_weights.max()), log_arrival, row, question.values[row - first_row], weight)
 
 
-def _are_of_one_class(rows: Positions, labels: NDArray[np.generic]) -> bool:
-    return bool((labels[rows] == labels[rows[0]]).all())
+def replace_least_likely(
+    rows: Positions, question: Labels[np.generic], row: int, seed: int, iteration: int
+) -> Positions:
+    """Replace the least likely of some rows by another one."""
+    log_weights = question.weights.take(rows)
+    swapped_out, _ = _pick(rows[log_weights == log_weights.min()], seed, iteration)
+    return np.sort(np.append(rows[rows != swapped_out], row))
+
+
+def _pick(equals: Positions, seed: int, iteration: int) -> tuple[int, float]:
+    """Pick one of equally likely rows at random: otherwise the same row would always be picked."""
+    draw = seed, iteration, _native.Purpose.COMPLETION
+    log_arrivals = _native.log_arrivals(np.zeros(len(equals)), equals, *draw)
+    first = int(log_arrivals.argmin())
+    return int(equals[first]), float(log_arrivals[first])
 
 
 def _count_copies(question: Labels[np.generic], rows: Positions, log_deadline: float) -> Floats:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
+from mpboost._shards import Shards, WholeTable, join_sums
 
 #: Rows per batch, to limit the memory.
 BATCH_ROWS = 1 << 16
@@ -26,6 +27,11 @@ class RowWeights(Protocol):
         self, n_first: int, n_next: int, seed: int, iterations: Positions, threads: _native.Threads
     ) -> list[tuple[Positions, Positions]]:
         """Race once for each iteration; return the first rows to arrive and the next ones, both sorted."""
+
+    def race_here(
+        self, n: int, first_row: int, seed: int, iterations: Positions, threads: _native.Threads
+    ) -> list[tuple[Positions, Floats]]:
+        """Race with the rows of other shards: return the first rows of this one to arrive, and their times, (n, 3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +53,12 @@ class LogWeights:
         """Race once for each iteration; return the first rows to arrive and the next ones, both sorted."""
         purpose = _native.Purpose.OBSERVATIONS
         return _native.race_round(self.logs, n_first, n_next, seed, iterations, purpose, threads)
+
+    def race_here(
+        self, n: int, first_row: int, seed: int, iterations: Positions, threads: _native.Threads
+    ) -> list[tuple[Positions, Floats]]:
+        """Race with the rows of other shards: return the first rows of this one to arrive, and their times, (n, 3)."""
+        return _native.race_part(self.logs, n, first_row, seed, iterations, _native.Purpose.OBSERVATIONS, threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +97,22 @@ class VoteWeights:
         weights = self.labels, self.votes, self.table, self.log_sample_weights
         return _native.race_votes(*weights, n_first, n_next, seed, iterations, _native.Purpose.OBSERVATIONS, threads)
 
+    def race_here(
+        self, n: int, first_row: int, seed: int, iterations: Positions, threads: _native.Threads
+    ) -> list[tuple[Positions, Floats]]:
+        """Race with the rows of other shards: return the first rows of this one to arrive, and their times, (n, 3)."""
+        weights = self.labels, self.votes, self.table, self.log_sample_weights
+        purpose = _native.Purpose.OBSERVATIONS
+        return _native.race_part_of_votes(*weights, n, first_row, seed, iterations, purpose, threads)
+
+    def count_margins(self) -> Positions:
+        """Count the rows that have each entry of the table as their weight."""
+        half, counts = len(self.table) // 2, np.zeros(len(self.table), dtype=np.int64)
+        for batch in _list_batches(self):
+            margins = self.labels[batch] * self.votes[batch].astype(np.intp)
+            counts += np.bincount(margins + half, minlength=len(counts))
+        return counts
+
 
 def compute_logs(weights: RowWeights) -> Floats:
     """Compute the logarithms of all weights, as a new array.
@@ -102,8 +130,8 @@ def compute_logs(weights: RowWeights) -> Floats:
     return logs
 
 
-def count_effective(weights: RowWeights) -> float:
-    """Compute the effective number of rows, 1 / sum(p²).
+def count_effective(weights: RowWeights, shards: Shards | None = None) -> float:
+    """Compute the effective number of rows, 1 / sum(p²), of one shard or, by default, the only one.
 
     Examples
     --------
@@ -111,13 +139,34 @@ def count_effective(weights: RowWeights) -> float:
     >>> count_effective(LogWeights(np.array([5.0, 5.0, -np.inf])))
     2.0
     """
-    largest = max(weights.take(batch).max() for batch in _list_batches(weights))
-    total = squares = 0.0
-    for batch in _list_batches(weights):
-        ratios = _native.exp_of(weights.take(batch) - largest)
-        total += float(ratios.sum())
-        squares += float(np.square(ratios, out=ratios).sum())
+    shards = shards or WholeTable(len(weights))
+    if isinstance(weights, VoteWeights) and weights.log_sample_weights is None:
+        counts = shards.exchange(weights.count_margins, lambda parts: np.sum(parts, axis=0))
+        return _count_effective_of_few(weights.table[counts > 0], counts[counts > 0])
+    batches = _list_batches(weights)
+    largest = shards.exchange(
+        lambda: max(float(weights.take(batch).max()) for batch in batches), lambda parts: max(parts)
+    )
+
+    def add_up() -> tuple[_native.RowSums, _native.RowSums]:
+        sums, squares, threads = (*(_native.RowSums(shards.first_row) for _ in range(2)), _native.Threads(1))
+        for batch in batches:
+            ratios = _native.exp_of(weights.take(batch) - largest)
+            _native.sum_values(ratios, threads, sums)
+            _native.sum_values(np.square(ratios, out=ratios), threads, squares)
+        return sums, squares
+
+    total, squares = shards.exchange(
+        add_up, lambda parts: [float(join_sums(sums)[0]) for sums in zip(*parts, strict=True)]
+    )
     return total**2 / squares
+
+
+def _count_effective_of_few(logs: Floats, counts: Positions) -> float:
+    """Compute the effective number of rows with few different weights, given how many rows have each."""
+    ratios = _native.exp_of(logs - logs.max())
+    total, squares = (_native.sum_values(counts * numbers, _native.Threads(1)) for numbers in (ratios, ratios * ratios))
+    return total * total / squares
 
 
 def _list_batches(weights: RowWeights) -> list[slice]:

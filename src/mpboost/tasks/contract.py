@@ -2,17 +2,19 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
+from mpboost._shards import Shards, find_rows_here
 from mpboost.outputs.kinds import Outputs
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import Predictions
 from mpboost.sampling.weights import RowWeights, count_effective
+from mpboost.tasks.rows import join_tasks, take_task_rows
 from mpboost.tasks.running_score import RunningScore, is_due
 
 Question = TypeVar("Question", covariant=True)
@@ -20,6 +22,8 @@ Output = TypeVar("Output", contravariant=True)
 
 #: The arrays that outputs are added to, by name.
 TaskState = dict[str, NDArray[Any]]
+#: Those of them that are not about rows: the same in all shards.
+NOT_ABOUT_ROWS = frozenset({"learning_rate", "n_learners", "oop_raw"})
 
 
 class Task(Protocol[Question, Output]):
@@ -29,7 +33,18 @@ class Task(Protocol[Question, Output]):
     ``update`` with the outputs of these learners, one after the other. Questions have arrays of the task, which
     ``update`` changes: rows are drawn and trees are grown before the first update of a round; the leaves of a gradient
     tree are fitted just before its own.
+
+    A task has the rows of one shard. Rows in its calls are counted over all shards.
     """
+
+    shards: Shards
+
+    @property
+    def n_rows_here(self) -> int:
+        """The number of rows of the task, in this shard."""
+
+    def list_row_arrays(self) -> list[NDArray[Any] | None]:
+        """List the arrays that have an entry for each row, wherever the task keeps them; None for what it has not."""
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -111,6 +126,7 @@ class Task(Protocol[Question, Output]):
 class StopsByScore(ABC):
     """Mixin for tasks that stop by their out-of-patch score."""
 
+    shards: Shards
     labels: NDArray[Any]
     score_weights: Floats | None
     train_score: float
@@ -118,9 +134,18 @@ class StopsByScore(ABC):
     is_scored: bool
     _running: RunningScore | None
 
+    @property
+    def n_rows_here(self) -> int:
+        """The number of rows of the task, in this shard."""
+        return len(self.labels)
+
+    @abstractmethod
+    def list_row_arrays(self) -> list[NDArray[Any] | None]:
+        """List the arrays that have an entry for each row."""
+
     def _use_metric(self, metric: Metric | None) -> None:
         """Score by a metric, or, without one, as the estimators' ``score`` does."""
-        self._running = None if metric is None else RunningScore(metric, self.labels, self.score_weights)
+        self._running = None if metric is None else RunningScore(metric, self.labels)
         self.train_score = self.oop_score = np.nan
         self.is_scored = True
 
@@ -128,17 +153,38 @@ class StopsByScore(ABC):
         """Compute the metric every few iterations."""
         assert self._running is not None
         self.is_scored = is_due(n_learners)
-        if self.is_scored:
-            rows, predictions = self.present_oop(self.state, n_learners, self._running.rows)
-            self.oop_score = self._running.compute(predictions, rows)
-            self.train_score = self._running.compute(self.present_training(self._running.rows), self._running.rows)
+        if not self.is_scored:
+            return
+        metric, here = self._running.metric, find_rows_here(self.shards, self._running.rows)
+
+        def score(parts: Sequence[Self]) -> tuple[float, float]:
+            sample = join_tasks(parts)
+            everyone = np.arange(sample.n_rows_here)
+            rows, predictions = sample.present_oop(sample.state, n_learners, everyone)
+            self._learn_from(sample)
+            return (
+                metric.compute(predictions, sample.labels[rows], _take(sample.score_weights, rows)),
+                metric.compute(sample.present_training(everyone), sample.labels, sample.score_weights),
+            )
+
+        self.oop_score, self.train_score = self.shards.exchange(
+            lambda: take_task_rows(self, here, without=self.list_unsent()), score
+        )
+
+    def list_unsent(self) -> list[object]:
+        """List what a copy of the task for another shard is without: what only the shard itself can use."""
+        return [self._running]
+
+    def _learn_from(self, sample: Self) -> None:
+        """Take over what a task of a sample of the rows has learned from out-of-patch predictions, if anything."""
+        return
 
     def compute_oop_score(self, state: TaskState, n_learners: int) -> float | None:
         """Compute the metric in a given state from all rows; None without a metric."""
         if self._running is None:
             return None
         rows, predictions = self.present_oop(state, n_learners, np.arange(len(self.labels)))
-        return self._running.compute(predictions, rows)
+        return self._running.metric.compute(predictions, self.labels[rows], _take(self.score_weights, rows))
 
     @property
     def best_score(self) -> float:
@@ -169,7 +215,7 @@ class StopsByScore(ABC):
 
     def count_effective(self, state: TaskState | None = None) -> float:
         """Compute the effective number of rows, 1 / sum(p²), in a given state, or now."""
-        return count_effective(self.weigh(state))
+        return count_effective(self.weigh(state), self.shards)
 
     def compute_quality(
         self, score: float, totals: NDArray[Any], labels: NDArray[Any], weights: Floats | None
@@ -179,8 +225,12 @@ class StopsByScore(ABC):
 
     def has_oop_score(self, n_drawn: int) -> bool:
         """Check whether minipatches of ``n_drawn`` rows leave out any row."""
-        return n_drawn < len(self.labels)
+        return n_drawn < self.shards.n_rows
 
     def count_judgements(self, rows: Positions) -> float:
         """Compute the share of the rows that are not in a minipatch."""
-        return 1 - len(rows) / len(self.labels)
+        return 1 - len(rows) / self.shards.n_rows
+
+
+def _take(weights: Floats | None, rows: Positions) -> Floats | None:
+    return None if weights is None else weights[rows]

@@ -40,7 +40,9 @@ class CustomLoss(Loss):
                 raise ValueError(f"The baseline of {custom!r} must be {like.n_outputs} finite number(s).")
         self.offset = baseline if like.n_outputs > 1 else float(baseline[0])
 
-    def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
+    def move(
+        self, now: Position, step: Step | None, threads: _native.Threads, sums: _native.RowSums | None = None
+    ) -> float:
         """Take a step; compute derivatives by the user's method; return the score."""
         if step is not None:
             now.raw += step.values[step.leaves]

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions, Singles
+from mpboost._shards import Shards, WholeTable, find_rows_here, join_sums
 from mpboost.outputs.kinds import Steps
 from mpboost.outputs.metrics import Metric
-from mpboost.outputs.predictions import Predictions
-from mpboost.outputs.statistics import add_up
 from mpboost.sampling.questions import Slopes
 from mpboost.sampling.weights import LogWeights, count_effective
 from mpboost.tasks.contract import TaskState
@@ -87,6 +86,7 @@ class GradientTask:
         seed: int,
         threads: _native.Threads,
     ):
+        self.shards: Shards = WholeTable(len(labels))
         self.loss = loss
         self.labels = labels
         self.sample_weights = sample_weights
@@ -102,7 +102,7 @@ class GradientTask:
             recalibrates=isinstance(loss, ClassLoss) and sample_weights is not score_weights,
             metric=metric,
         )
-        self._running = None if metric is None else RunningScore(metric, labels, score_weights)
+        self._running = None if metric is None else RunningScore(metric, labels)
         self.train_score = np.nan
         self._seed = seed
         self._n_trees = 0
@@ -121,6 +121,18 @@ class GradientTask:
         predictor = Predictor(raw, weights, np.empty_like(raw), np.empty_like(raw), n_learned, total)
         self.loss.move(predictor, None, threads)
         return predictor
+
+    @property
+    def n_rows_here(self) -> int:
+        """The number of rows of the task, in this shard."""
+        return len(self.labels)
+
+    def list_row_arrays(self) -> list[NDArray[Any] | None]:
+        """List the arrays that have an entry for each row."""
+        of_models = (
+            array for model in self.predictors for array in (model.raw, model.weights, model.gradients, model.hessians)
+        )
+        return [self.labels, self.loss.labels, self.sample_weights, self.score_weights, *of_models]
 
     @property
     def oop_score(self) -> float:
@@ -146,8 +158,7 @@ class GradientTask:
         """Compute the metric in a given state; None without a metric."""
         if self._running is None:
             return None
-        rows, loss = self.out_of_patch.rows, self.loss
-        return self._running.compute(loss.present(state["oop_raw"]), rows)
+        return self.out_of_patch.compute_metric(state["oop_raw"])
 
     @property
     def state(self) -> TaskState:
@@ -182,30 +193,55 @@ class GradientTask:
         """Add a tree to the model whose turn it is; update derivatives and scores."""
         turn = self._n_trees % len(self.predictors)
         now = self.predictors[turn]
-        quality = self.loss.move(now, outputs, threads)
-        self.out_of_patch.update(turn, now.raw, outputs, rows)
+        sums = _native.RowSums(self.shards.first_row)
+        quality_here = self.loss.move(now, outputs, threads, sums)
+        if outputs.prepare_next is not None:
+            outputs.prepare_next(threads)
+        reserved = find_rows_here(self.shards, self.out_of_patch.get_rows(turn))
+        quality, raw = self.shards.exchange(lambda: (quality_here, sums, now.raw[reserved]), _join_steps)
+        self.out_of_patch.update(turn, raw, outputs, rows)
         self._n_trees += 1
         if self._running is None:
             now.train_score = self.loss.score_training(quality, now.total)
             self.train_score = _average_known([predictor.train_score for predictor in self.predictors])
         elif self.is_scored:
-            self.train_score = self._running.compute(self._present_training(self._running.rows), self._running.rows)
+            self.train_score = self._score_training(self._running)
 
-    def _present_training(self, rows: Positions) -> Predictions:
-        raw = np.mean([predictor.raw[rows] for predictor in self.predictors], axis=0, dtype=np.float64)
-        return self.loss.present(np.asarray(self.loss.offset + self.loss.scale * raw))
+    def _score_training(self, running: RunningScore) -> float:
+        """Compute the metric of a sample of the training rows."""
+        here = find_rows_here(self.shards, running.rows)
+
+        def take() -> list[NDArray[Any]]:
+            weights = [] if self.score_weights is None else [self.score_weights[here]]
+            return [self.labels[here], *(predictor.raw[here] for predictor in self.predictors), *weights]
+
+        def score(parts: Sequence[list[NDArray[Any]]]) -> float:
+            labels, *raws = map(np.concatenate, zip(*parts, strict=True))
+            weights = None if self.score_weights is None else raws.pop()
+            raw = self.loss.offset + self.loss.scale * np.mean(raws, axis=0, dtype=np.float64)
+            return running.metric.compute(self.loss.present(np.asarray(raw)), labels, weights)
+
+        return self.shards.exchange(take, score)
 
     def count_effective(self, state: TaskState | None = None) -> float:
         """Compute the effective number of rows, 1 / sum(p²), in a given state, or now."""
         if state is not None:
-            return count_effective(LogWeights(self.compute_log_weights(state)))
-        total = squares = 0.0
-        for start in range(0, len(self.labels), ROWS_AT_ONCE):  # in little memory
-            rows = slice(start, start + ROWS_AT_ONCE)
-            sizes = sum(compute_sizes(predictor.gradients[rows]) for predictor in self.predictors)
-            sizes = np.maximum(sizes, MIN_SIZE)
-            total += add_up(sizes)
-            squares += add_up(sizes * sizes)
+            return count_effective(LogWeights(self.compute_log_weights(state)), self.shards)
+
+        def add_up() -> tuple[_native.RowSums, _native.RowSums]:
+            sums, squares, threads = (*(_native.RowSums(self.shards.first_row) for _ in range(2)), _native.Threads(1))
+            for start in range(0, len(self.labels), ROWS_AT_ONCE):  # in little memory
+                rows = slice(start, start + ROWS_AT_ONCE)
+                sizes = sum(compute_sizes(predictor.gradients[rows]) for predictor in self.predictors)
+                sizes = np.maximum(sizes, MIN_SIZE)
+                _native.sum_values(sizes, threads, sums)
+                _native.sum_values(sizes * sizes, threads, squares)
+            return sums, squares
+
+        def join(parts: Sequence[tuple[_native.RowSums, _native.RowSums]]) -> list[float]:
+            return [float(join_sums(sums)[0]) for sums in zip(*parts, strict=True)]
+
+        total, squares = self.shards.exchange(add_up, join)
         return total * total / squares
 
     def compute_log_weights(self, state: TaskState) -> Floats:
@@ -249,6 +285,14 @@ class GradientTask:
 
     def _add_baseline(self, totals: Floats) -> Floats:
         return totals + (self.loss.baseline if totals.ndim > 1 else self.loss.baseline[0])
+
+
+def _join_steps(parts: Sequence[tuple[float, _native.RowSums, Singles]]) -> tuple[float, Singles]:
+    """Join the qualities of a step, numbers or sums of several shards, and raw predictions for reserved rows."""
+    if len(parts) == 1:
+        return parts[0][0], parts[0][2]
+    _, sums, raw = zip(*parts, strict=True)
+    return float(join_sums(sums)[0]), np.concatenate(raw)
 
 
 def _average_known(scores: list[float]) -> float:

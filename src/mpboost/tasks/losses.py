@@ -39,10 +39,21 @@ VALUE_LOSSES: dict[ValueLossName, str] = {
 
 
 class Step(NamedTuple):
-    """What a tree adds to raw predictions: the leaf of each row, and the values of leaves in the engine's units."""
+    """What a tree adds to raw predictions.
+
+    Attributes
+    ----------
+    leaves : uint16 array of shape (n_samples,)
+        The leaf of each row.
+    values : float32 array of shape (n_leaves,) or (n_leaves, n_outputs)
+        The values of leaves, in the engine's units.
+    prepare_next : callable or None
+        To be called after the step, before shards are asked about it: they are then asked about the next tree as well.
+    """
 
     leaves: NDArray[np.uint16]
     values: Singles
+    prepare_next: Callable[[_native.Threads], None] | None = None
 
 
 class LossSums(NamedTuple):
@@ -123,8 +134,13 @@ class Loss(ABC):
         return np.asarray(self.offset + self.scale * self.start.astype(np.float64))
 
     @abstractmethod
-    def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
-        """Take a step, if there is one; update the derivatives; return the quality, a sum over rows."""
+    def move(
+        self, now: Position, step: Step | None, threads: _native.Threads, sums: _native.RowSums | None = None
+    ) -> float:
+        """Take a step, if there is one; update the derivatives; return the quality, a sum over rows.
+
+        Rows of one of several shards are added to ``sums``.
+        """
 
     def compute_total(self, weights: Singles | None) -> float:
         """Compute the total that ``score_training`` divides the quality by; it is the same for all iterations."""
@@ -215,9 +231,11 @@ class BinaryLogLoss(ClassLoss):
         negative, positive = sum_by_class(labels > 0, weights, 2)
         self.start = np.array([_native.log_of(positive / negative)], dtype=np.float32)
 
-    def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
+    def move(
+        self, now: Position, step: Step | None, threads: _native.Threads, sums: _native.RowSums | None = None
+    ) -> float:
         """Take a step; return the sum of the weights of right rows."""
-        return _native.step_log_loss(*_list_arguments(now, step, self.labels, threads))
+        return _native.step_log_loss(*_list_arguments(now, step, self.labels, threads, sums))
 
 
 class SoftmaxLoss(ClassLoss):
@@ -230,9 +248,11 @@ class SoftmaxLoss(ClassLoss):
         self.start = (logs - logs.mean()).astype(np.float32)
         self.newton_factor = 1.0 - 1.0 / n_classes
 
-    def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
+    def move(
+        self, now: Position, step: Step | None, threads: _native.Threads, sums: _native.RowSums | None = None
+    ) -> float:
         """Take a step; return the sum of the weights of right rows."""
-        return _native.step_softmax(*_list_arguments(now, step, self.labels, threads))
+        return _native.step_softmax(*_list_arguments(now, step, self.labels, threads, sums))
 
 
 class ValueLoss(Loss):
@@ -287,9 +307,11 @@ class ValueLoss(Loss):
             return float(compute_quantile(values, weights, self._parameter))
         return float(compute_median(values, weights))
 
-    def move(self, now: Position, step: Step | None, threads: _native.Threads) -> float:
+    def move(
+        self, now: Position, step: Step | None, threads: _native.Threads, sums: _native.RowSums | None = None
+    ) -> float:
         """Take a step; return the sum of squared errors."""
-        arguments = _list_arguments(now, step, self.labels, threads)
+        arguments = _list_arguments(now, step, self.labels, threads, sums)
         return _native.step_values(VALUE_LOSSES[self.name], self._parameter, *arguments)
 
     def compute_total(self, weights: Singles | None) -> float:
@@ -414,13 +436,21 @@ def _invert_link(loss: Any, raw: Floats, shapes: list[tuple[int, ...]]) -> Float
 
 
 def _list_arguments(
-    now: Position, step: Step | None, labels: NDArray[Any], threads: _native.Threads
+    now: Position, step: Step | None, labels: NDArray[Any], threads: _native.Threads, sums: _native.RowSums | None
 ) -> tuple[
-    Singles, NDArray[np.uint16] | None, Singles | None, NDArray[Any], Singles | None, Singles, Singles, _native.Threads
+    Singles,
+    NDArray[np.uint16] | None,
+    Singles | None,
+    NDArray[Any],
+    Singles | None,
+    Singles,
+    Singles,
+    _native.Threads,
+    _native.RowSums | None,
 ]:
     """List the arguments of the engine's functions."""
-    leaves, values = step or (None, None)
-    return now.raw, leaves, values, labels, now.weights, now.gradients, now.hessians, threads
+    leaves, values = (None, None) if step is None else (step.leaves, step.values)
+    return now.raw, leaves, values, labels, now.weights, now.gradients, now.hessians, threads, sums
 
 
 def _to_singles(values: Floats, unit: float) -> Singles:

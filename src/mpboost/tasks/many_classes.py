@@ -99,16 +99,29 @@ class ManyClassTask(VotingTask, Generic[Label]):
         """Return the weights that define p in a given state, or now."""
         return LogWeights(self.log_weights if state is None else self.compute_log_weights(state))
 
+    def list_row_arrays(self) -> list[NDArray[Any] | None]:
+        """List the arrays that have an entry for each row."""
+        return [*super().list_row_arrays(), self.log_weights, self._rivals, self._oop_rivals]
+
+    def _find_oop_margins(self, rows: Positions) -> NDArray[Any]:
+        margins: NDArray[Any] = self.oop_votes[rows, self.labels[rows]] - self._oop_rivals[rows]
+        return margins
+
     def update(self, outputs: NDArray[Label] | _native.AppliedTree, rows: Positions, threads: _native.Threads) -> None:
         """Add the votes of a learner, given the rows of its minipatch; update weights and scores."""
-        self._n_learners += 1
-        if self._adaptive and not self.learning_rate.is_fixed:
-            self.learning_rate.adapt(self.oop_votes[rows, self.labels[rows]] - self._oop_rivals[rows])
+        super().update(outputs, rows, threads)
+        self._refresh(threads)
+
+    def _add(
+        self,
+        outputs: NDArray[Label] | _native.AppliedTree,
+        rows: Positions,
+        sums: _native.RowSums,
+        threads: _native.Threads,
+    ) -> None:
         if self._n_learners > MAX_SHORT_COUNT and self.votes.dtype == np.uint16:
             self.votes, self.oop_votes = self.votes.astype(np.int32), self.oop_votes.astype(np.int32)
-        train, out_of_patch = self._count(outputs, rows, threads)
-        self._set_scores(train, out_of_patch)
-        self._refresh(threads)
+        self._count(outputs, rows, sums, threads)
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""
@@ -131,9 +144,13 @@ class ManyClassTask(VotingTask, Generic[Label]):
 
     @abstractmethod
     def _count(
-        self, outputs: NDArray[Label] | _native.AppliedTree, rows: Positions, threads: _native.Threads
-    ) -> tuple[float, float]:
-        """Add the votes of a learner; return the weight of right rows, in training and out of patch."""
+        self,
+        outputs: NDArray[Label] | _native.AppliedTree,
+        rows: Positions,
+        sums: _native.RowSums,
+        threads: _native.Threads,
+    ) -> None:
+        """Add the votes of a learner; sum the weight of right rows, in training and out of patch."""
 
     def _refresh(self, threads: _native.Threads) -> None:
         if self._adaptive:
@@ -167,9 +184,13 @@ class ClassVoteTask(ManyClassTask[np.uint16]):
         return [Labels(self.labels, self.weigh(), self.sample_weights)] * len(iterations)
 
     def _count(
-        self, outputs: NDArray[np.uint16] | _native.AppliedTree, rows: Positions, threads: _native.Threads
-    ) -> tuple[float, float]:
-        return _native.add_class_votes(
+        self,
+        outputs: NDArray[np.uint16] | _native.AppliedTree,
+        rows: Positions,
+        sums: _native.RowSums,
+        threads: _native.Threads,
+    ) -> None:
+        _native.add_class_votes(
             outputs,
             rows,
             self.labels,
@@ -180,6 +201,7 @@ class ClassVoteTask(ManyClassTask[np.uint16]):
             self.ranks,
             self.score_weights,
             threads,
+            sums,
         )
 
 
@@ -279,10 +301,14 @@ class ColourTask(ManyClassTask[np.int8]):
         return Labels(colours[self.labels], self.weigh(), self.sample_weights)
 
     def _count(
-        self, outputs: NDArray[np.int8] | _native.AppliedTree, rows: Positions, threads: _native.Threads
-    ) -> tuple[float, float]:
+        self,
+        outputs: NDArray[np.int8] | _native.AppliedTree,
+        rows: Positions,
+        sums: _native.RowSums,
+        threads: _native.Threads,
+    ) -> None:
         self.in_patch_counts[rows] += 1
-        return _native.add_colour_votes(
+        _native.add_colour_votes(
             outputs,
             self.colours[self._n_learners - 1],
             rows,
@@ -294,6 +320,7 @@ class ColourTask(ManyClassTask[np.int8]):
             self.ranks,
             self.score_weights,
             threads,
+            sums,
         )
 
     def count_effective(self, state: TaskState | None = None) -> float:

@@ -1,5 +1,6 @@
 """The task of numbers: predictions are means over learners; rows with large residuals get more weight."""
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -7,13 +8,14 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
+from mpboost._shards import Shards, WholeTable, find_rows_here, join_sums
 from mpboost.outputs.kinds import Values
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import NumberPredictions
 from mpboost.outputs.statistics import add_up, compute_mean, compute_r2
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
-from mpboost.tasks.contract import StopsByScore, TaskState
+from mpboost.tasks.contract import NOT_ABOUT_ROWS, StopsByScore, TaskState
 
 ResidualWeighting = Literal["linear", "square", "exponential", "threshold"]
 
@@ -62,6 +64,7 @@ class ValueTask(StopsByScore):
         metric: Metric | None = None,
     ):
         n_samples = len(labels)
+        self.shards: Shards = WholeTable(n_samples)
         self.labels = labels
         self.sample_weights = self.score_weights = sample_weights
         self.outputs = Values()
@@ -73,6 +76,7 @@ class ValueTask(StopsByScore):
         self._log_sample_weights = None if sample_weights is None else _native.log_of(sample_weights)
         self._mean = compute_mean(labels, sample_weights)
         self._spread = _compute_spread(labels, self._mean, sample_weights)
+        self._least_error = 0.0 if self._spread > 0 else compute_least_error(labels, sample_weights)
         self._total_weight = float(n_samples if sample_weights is None else add_up(sample_weights))
         self._median_rows = _native.sample_rows(0, n_samples, n_samples, MAX_MEDIAN_ROWS)
         self._median_weights = None if sample_weights is None else _to_whole(sample_weights[self._median_rows])
@@ -91,6 +95,11 @@ class ValueTask(StopsByScore):
             "n_learners": self._n_learners,
         }
 
+    def list_row_arrays(self) -> list[NDArray[Any] | None]:
+        """List the arrays that have an entry for each row."""
+        about_rows = (array for name, array in self.state.items() if name not in NOT_ABOUT_ROWS)
+        return [self.labels, self.sample_weights, self._log_sample_weights, self.log_weights, *about_rows]
+
     def pose(self, iterations: range, threads: _native.Threads) -> list[Labels[np.float64]]:
         """Return the numbers to predict."""
         return [Labels(self.labels, self.weigh(), self.sample_weights, are_classes=False)] * len(iterations)
@@ -99,9 +108,10 @@ class ValueTask(StopsByScore):
         """Add the predictions of a learner, given the rows of its minipatch; update weights and scores."""
         self._n_learners += 1
         n_learners = int(self._n_learners[0])
-        errors = _native.add_values(
+        sums = _native.RowSums(self.shards.first_row)
+        _native.add_values(
             outputs,
-            rows,
+            find_rows_here(self.shards, rows),
             self.labels,
             self.sample_weights,
             self.sums,
@@ -110,15 +120,16 @@ class ValueTask(StopsByScore):
             n_learners,
             self._mean,  # predicts rows that all learners saw
             threads,
+            sums,
         )
+        errors = self.shards.exchange(lambda: sums, join_sums).tolist()
         if self._running is not None:
             self._update_scores(n_learners)
         elif self._spread > 0:
             means = (error / self._total_weight for error in errors)
             self.train_score, self.oop_score = (1.0 - mean / self._spread for mean in means)
-        else:
-            self.train_score = self.score(self.sums, n_learners, self.labels, self.score_weights)
-            self.oop_score = compute_r2(self.predict_oop(self.state, self._mean), self.labels, self.score_weights)
+        else:  # all numbers are the same
+            self.train_score, self.oop_score = (float(error <= self._least_error) for error in errors)
         if self._adaptive:
             self._write_log_weights(self.state, self.log_weights, threads)
 
@@ -134,20 +145,28 @@ class ValueTask(StopsByScore):
         return log_weights
 
     def _write_log_weights(self, state: TaskState, log_weights: Floats, threads: _native.Threads) -> None:
-        _native.weigh_residuals(
-            self._weighting,
-            self._exploration,
-            self.labels,
-            state["sums"],
-            int(state["n_learners"][0]),
-            self._median_rows,
-            self._median_weights,
-            self._total_weight,
-            self.sample_weights,
-            self._log_sample_weights,
-            log_weights,
-            threads,
+        residuals = self.labels, state["sums"], int(state["n_learners"][0])
+        here = find_rows_here(self.shards, self._median_rows)
+        scale = self.shards.exchange(
+            lambda: _native.find_residuals(*residuals, here),
+            lambda parts: _native.median_residual(np.concatenate(parts), self._median_weights),
         )
+        if scale == 0.0:
+            scale = self._average(lambda sums: _native.sum_residuals(*residuals, self.sample_weights, threads, sums))
+
+        def weigh(sums: _native.RowSums) -> None:
+            weights = self.sample_weights, log_weights
+            _native.weigh_residuals(self._weighting, scale, *residuals, *weights, threads, sums)
+
+        mean = self._average(weigh)
+        _native.to_log_weights(log_weights, mean, self._exploration, self._log_sample_weights, threads)
+
+    def _average(self, add: Callable[[_native.RowSums], object]) -> float:
+        """Compute a mean over all rows to divide by; 1 if it is 0. ``add`` adds up the rows of this shard."""
+        sums = _native.RowSums(self.shards.first_row)
+        add(sums)
+        total: float = self.shards.exchange(lambda: sums, lambda parts: float(join_sums(parts)[0]))
+        return total / self._total_weight or 1.0
 
     def predict_oop(self, state: TaskState, unseen: float = np.nan) -> Floats:
         """Compute the mean over the learners that never saw the row; ``unseen`` if there are none."""
@@ -181,6 +200,12 @@ def _compute_spread(labels: Floats, mean: float, weights: Floats | None) -> floa
     if labels.min() == labels.max():
         return 0.0
     return compute_mean((labels - mean) ** 2, weights)
+
+
+def compute_least_error(labels: Floats, weights: Floats | None) -> float:
+    """Compute the largest sum of squared errors that still counts as none, if all numbers are the same."""
+    squares = labels * labels
+    return 1e-18 * add_up(squares if weights is None else squares * weights)
 
 
 def _to_whole(weights: Floats) -> Positions:

@@ -40,9 +40,8 @@ class LearningRate:
         self._wrong_share = 0.0
         self._n_minipatches = 0
 
-    def adapt(self, margins: NDArray[np.int32]) -> None:
-        """Adapt the rate to a minipatch, given the out-of-patch margins of its rows."""
-        n_wrong, n_right = np.count_nonzero(margins < 0), np.count_nonzero(margins > 0)
+    def adapt(self, n_wrong: int, n_right: int) -> None:
+        """Adapt the rate to a minipatch, given how many of its rows are wrong and right by out-of-patch votes."""
         if self.is_fixed or not n_wrong + n_right:
             return
         share = n_wrong / (n_wrong + n_right)
@@ -53,3 +52,15 @@ class LearningRate:
         self._wrong_share = MEMORY * self._wrong_share + (1.0 - MEMORY) * share
         self.value[0] *= 1.0 - GAIN * (self._wrong_share - MAX_WRONG_SHARE)
         self.value[0] = min(max(self.value[0], MIN_AUTO_RATE), MAX_AUTO_RATE)
+
+
+def count_sides(margins: NDArray[np.integer]) -> tuple[int, int]:
+    """Count the margins below and above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> count_sides(np.array([-1, 0, 2, 3]))
+    (1, 2)
+    """
+    return int(np.count_nonzero(margins < 0)), int(np.count_nonzero(margins > 0))

@@ -114,8 +114,15 @@ class ReservedRows:
             counts[rows] = len(range(k, n_learners, len(self.reserved)))
         return counts
 
+    def get_rows(self, model: int) -> Positions:
+        """Return the rows whose raw predictions change with those of a model."""
+        return self.rows[self._places[model]]
+
     def update(self, model: int, raw: Singles, step: Step, rows: Positions) -> None:
-        """Update predictions, score and loss after a step of a model, given the rows of its minipatch."""
+        """Update predictions, score and loss after a step of a model.
+
+        ``raw`` are the model's raw predictions for ``get_rows(model)``; ``rows`` are those of the step's minipatch.
+        """
         self._n_updates += 1
         self.is_scored = (self._metric is None and not self.recalibrates) or is_due(self._n_updates)
         if not len(self.rows):
@@ -123,7 +130,7 @@ class ReservedRows:
             return
         if self._in_patch is None:
             place = self.raw[self._places[model]]
-            _native.take_raw(raw, self.reserved[model], self._offset, self._loss.scale, place)
+            _native.take_raw(raw, np.arange(len(raw)), self._offset, self._loss.scale, place)
         else:
             self._in_patch[rows] += step.values[step.leaves[rows]]
             self._in_patch_counts[rows] += 1
@@ -150,6 +157,10 @@ class ReservedRows:
         place = self._places[model]
         weights = None if self._weights is None else self._weights[place]
         return self._loss.measure(self.raw[place], self._labels[place], weights)
+
+    def compute_metric(self, raw: Floats) -> float:
+        """Compute the score of raw predictions for these rows."""
+        return self.compute_score(raw, self._labels, self._weights)
 
     def compute_score(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> float:
         """Compute the score of raw predictions in the users' units."""

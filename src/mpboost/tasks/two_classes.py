@@ -97,18 +97,22 @@ class BinaryTask(VotingTask):
             self.labels, state["votes"], table if self._adaptive else np.zeros_like(table), self._log_sample_weights
         )
 
-    def update(
-        self, outputs: NDArray[np.int8] | _native.AppliedTree, rows: Positions, threads: _native.Threads
+    def _find_oop_margins(self, rows: Positions) -> NDArray[Any]:
+        margins: NDArray[Any] = (self.votes[rows] - self.in_patch_votes[rows]) * self.labels[rows]
+        return margins
+
+    def _add(
+        self,
+        outputs: NDArray[np.int8] | _native.AppliedTree,
+        rows: Positions,
+        sums: _native.RowSums,
+        threads: _native.Threads,
     ) -> None:
-        """Add the votes of a learner, given the rows of its minipatch; update scores."""
-        self._n_learners += 1
-        if self._adaptive and not self.learning_rate.is_fixed:
-            self.learning_rate.adapt((self.votes[rows] - self.in_patch_votes[rows]) * self.labels[rows])
         if self._n_learners > MAX_SHORT_SUM and self.votes.dtype == np.int16:
             self.votes, self.in_patch_votes, self.in_patch_counts = (
                 array.astype(np.int32) for array in (self.votes, self.in_patch_votes, self.in_patch_counts)
             )
-        train, out_of_patch = _native.add_votes(
+        _native.add_votes(
             outputs,
             rows,
             self.labels,
@@ -118,8 +122,8 @@ class BinaryTask(VotingTask):
             self.tie_label,
             self.score_weights,
             threads,
+            sums,
         )
-        self._set_scores(train, out_of_patch)
 
     @property
     def log_weights(self) -> Floats:

@@ -1,21 +1,23 @@
 """The common part of tasks of two and of many classes: votes, weights of rows, learning rate."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Mask, Positions
+from mpboost._shards import Shards, WholeTable, find_rows_here, join_sums
 from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.predictions import VotePredictions
 from mpboost.outputs.statistics import add_up, compute_mean
 from mpboost.outputs.votes import correct_votes, count_votes, rank_classes
-from mpboost.tasks.contract import StopsByScore, TaskState
-from mpboost.tasks.rates import LearningRate
+from mpboost.tasks.contract import NOT_ABOUT_ROWS, StopsByScore, TaskState
+from mpboost.tasks.rates import LearningRate, count_sides
 from mpboost.tasks.weightings import Weighting, WeightTable
 
 #: Votes that calibrations during a run are fitted to at most: slopes need few, and they are fitted often.
@@ -69,6 +71,7 @@ class VotingTask(StopsByScore):
         score_weights: Floats | None,
         metric: Metric | None,
     ):
+        self.shards: Shards = WholeTable(len(labels))
         self.labels = labels
         self.sample_weights = sample_weights
         self.score_weights = score_weights
@@ -82,6 +85,12 @@ class VotingTask(StopsByScore):
         self._seed = seed
         self._n_learners = 0
         self._table = WeightTable(weighting)
+        self._calibrate: Callable[[], VoteCalibration] = _refuse_to_calibrate
+
+    def list_row_arrays(self) -> list[NDArray[Any] | None]:
+        """List the arrays that have an entry for each row."""
+        about_rows = (array for name, array in self.state.items() if name not in NOT_ABOUT_ROWS)
+        return [self.labels, self.sample_weights, self.score_weights, self._log_sample_weights, *about_rows]
 
     @abstractmethod
     def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[Any]:
@@ -94,8 +103,16 @@ class VotingTask(StopsByScore):
 
     def compute_single_accuracy(self, n_learners: int) -> float:
         """Compute the accuracy of single learners on rows that they never saw."""
-        votes = self.count_oop_votes(self.state, n_learners)
-        return float(np.take_along_axis(votes, self.classes[:, None].astype(np.intp), axis=1).sum() / votes.sum())
+
+        def count() -> tuple[int, int]:
+            votes = self.count_oop_votes(self.state, n_learners)
+            right = np.take_along_axis(votes, self.classes[:, None].astype(np.intp), axis=1)
+            return int(right.sum(dtype=np.int64)), int(votes.sum(dtype=np.int64))
+
+        n_right, n_votes = self.shards.exchange(
+            count, lambda parts: [sum(counts) for counts in zip(*parts, strict=True)]
+        )
+        return n_right / n_votes
 
     @abstractmethod
     def count_oop_learners(self, state: TaskState, n_learners: int) -> NDArray[np.int32]:
@@ -105,6 +122,27 @@ class VotingTask(StopsByScore):
     @abstractmethod
     def state(self) -> TaskState:
         """Views of the votes, and of the learning rate."""
+
+    @abstractmethod
+    def _find_oop_margins(self, rows: Positions) -> NDArray[Any]:
+        """Return the out-of-patch margins of some rows of this shard: those above 0 are right."""
+
+    @abstractmethod
+    def _add(self, outputs: Any, rows: Positions, sums: _native.RowSums, threads: _native.Threads) -> None:
+        """Add the votes of a learner, given the rows of its minipatch in this shard; sum the weight of right rows."""
+
+    def update(self, outputs: Any, rows: Positions, threads: _native.Threads) -> None:
+        """Add the votes of a learner, given the rows of its minipatch; update weights and scores."""
+        self._n_learners += 1
+        here = find_rows_here(self.shards, rows)
+        adapts = self._adaptive and not self.learning_rate.is_fixed
+        sides = count_sides(self._find_oop_margins(here)) if adapts else (0, 0)
+        sums = _native.RowSums(self.shards.first_row)
+        self._add(outputs, here, sums, threads)
+        (train, out_of_patch), n_wrong, n_right = self.shards.exchange(lambda: (sums, *sides), _join_counts)
+        if adapts:
+            self.learning_rate.adapt(n_wrong, n_right)
+        self._set_scores(train, out_of_patch)
 
     def _set_scores(self, train: float, out_of_patch: float) -> None:
         """Compute the scores: the metric, or accuracies from the weight of right rows."""
@@ -125,6 +163,13 @@ class VotingTask(StopsByScore):
         calibrate = partial(VoteCalibration.fit, counts, to_codes(self.labels[rows]), weights, max_counts=MAX_COUNTS)
         self._calibrate = cache(calibrate)
         return rows, VotePredictions(counts, self.ranks, self._calibrate)
+
+    def list_unsent(self) -> list[object]:
+        """List what a copy of the task for another shard is without: what only the shard itself can use."""
+        return [*super().list_unsent(), self._calibrate]
+
+    def _learn_from(self, sample: Self) -> None:
+        self._calibrate = sample._calibrate
 
     def present_corrected(
         self, state: TaskState, n_learners: int, rows: Positions
@@ -155,6 +200,15 @@ class VotingTask(StopsByScore):
         """Tell which rows are predicted right, given the totals of votes."""
 
 
+def _refuse_to_calibrate() -> VoteCalibration:
+    raise RuntimeError("There are no out-of-patch votes yet that votes could be calibrated by.")
+
+
 def take_rows(state: TaskState, rows: Positions) -> TaskState:
     """Return the state of some rows; what is not about rows stays as it is."""
-    return {name: array if name == "learning_rate" else array[rows] for name, array in state.items()}
+    return {name: array if name in NOT_ABOUT_ROWS else array[rows] for name, array in state.items()}
+
+
+def _join_counts(parts: Sequence[tuple[_native.RowSums, int, int]]) -> tuple[list[float], int, int]:
+    sums, n_wrong, n_right = zip(*parts, strict=True)
+    return join_sums(sums).tolist(), sum(n_wrong), sum(n_right)

@@ -20,6 +20,10 @@ void add_races(const Weights& weights, std::int64_t n, Threads& threads, Digest&
     digest.add(arrivals.first);
     digest.add(arrivals.next);
   }
+  for (const Candidates& candidates : race_part(weights, n, chunk_rows, streams, threads)) {
+    digest.add(candidates.items);
+    digest.add(candidates.times);
+  }
 }
 
 // Few rows: all weights are looked at to choose the screen. Then many: a part of them.

@@ -1,5 +1,6 @@
 // Trees and forests applied to all rows.
 #include "mpboost/apply.hpp"
+#include "mpboost/contributions.hpp"
 #include "mpboost/forest.hpp"
 #include "stress.hpp"
 
@@ -73,12 +74,40 @@ void sum_vectors(const Data& data, Threads& threads, Digest& digest) {
   digest.add(totals);
 }
 
+// Contributions to two outputs, for some of the rows: they take long.
+template <bool has_background>
+void explain(const Data& data, Threads& threads, Digest& digest) {
+  Forest forest;
+  for (Tree tree : {data.small, data.large}) {
+    tree.leaf_covers.resize(tree.n_leaves());
+    for (std::size_t leaf = 0; leaf < tree.n_leaves(); ++leaf)
+      tree.leaf_covers[leaf] = static_cast<float>(1 + leaf % 7);
+    forest.append(tree);
+  }
+  const BinnedColumns rows = data.columns.slice(0, 1000), background = data.columns.slice(1024, 50);
+  const double factors[]{1, -1, 0.5, 2};
+  const Explained explained{LeafKind::signs, 2, factors};
+  std::vector<double> out(static_cast<std::size_t>(rows.n_rows() * 2 * (rows.n_columns() + 1)));
+  if constexpr (has_background)
+    add_background_contributions(forest, rows, background, explained, out.data(), threads);
+  else
+    add_contributions(forest, rows, explained, out.data(), threads);
+  digest.add(out);
+}
+
 constexpr Case cases[] = {
-    {"leaves", true, find_leaves},        {"leaf numbers", true, find_leaf_numbers},
-    {"votes", true, find_votes},          {"classes", true, find_classes},
-    {"values", true, find_values},        {"values, many outputs", true, find_vectors},
-    {"forest: votes", true, sum_votes},   {"forest: class votes", true, sum_class_votes},
-    {"forest: values", true, sum_values}, {"forest: values, many outputs", true, sum_vectors},
+    {"contributions", true, explain<false>},
+    {"contributions, background", true, explain<true>},
+    {"leaves", true, find_leaves},
+    {"leaf numbers", true, find_leaf_numbers},
+    {"votes", true, find_votes},
+    {"classes", true, find_classes},
+    {"values", true, find_values},
+    {"values, many outputs", true, find_vectors},
+    {"forest: votes", true, sum_votes},
+    {"forest: class votes", true, sum_class_votes},
+    {"forest: values", true, sum_values},
+    {"forest: values, many outputs", true, sum_vectors},
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ void add_predictions(const Data& data, Threads& threads, Digest& digest) {
   const ValueOutputs outputs{n_rows, data.numbers.data(), weights, sums.data(), oop_sums.data(), oop_counts.data()};
   for (std::int64_t t = 1; t <= n_learners; ++t) {
     for (std::size_t i = 0; i < n_rows; ++i) values[i] = data.numbers[i] + data.weights[i] * static_cast<double>(t - 2);
-    const SquaredErrors errors = add_values(values.data(), data.rows, outputs, t, 0.5, threads);
+    RowSums all;
+    const SquaredErrors errors = add_values(values.data(), data.rows, outputs, t, 0.5, all, threads);
     digest.add(errors.train);
     digest.add(errors.out_of_patch);
   }
@@ -32,14 +33,16 @@ void weigh(const Data& data, Threads& threads, Digest& digest) {
   const std::vector<std::int64_t> rows = sample_rows(0, n_rows, n_rows, 10'000), weights_of_rows(rows.size(), 2);
   const double* weights = has_weights ? data.weights.data() : nullptr;
   std::vector<double> log_weights(n_rows);
-  const ResidualWeights to{weighting,         0.1, n_rows, weights, has_weights ? data.log_weights.data() : nullptr,
-                           log_weights.data()};
-  // The second time all residuals are equal to 0.
-  for (const std::vector<double>& sums : {data.weights, data.numbers}) {
-    weigh_residuals(data.numbers.data(), sums.data(), n_rows, 1, {rows, has_weights ? weights_of_rows.data() : nullptr},
-                    to, threads);
-    digest.add(log_weights);
-  }
+  const ValueMeans means{n_rows, data.numbers.data(), data.weights.data(), 1.0};
+  const double median = median_residual(find_residuals(means, rows), has_weights ? weights_of_rows.data() : nullptr);
+  RowSums residuals, weighed;
+  digest.add(median);
+  digest.add(sum_residuals(means, weights, residuals, threads));
+  const double sum = weigh_residuals(means, weighting, median, weights, log_weights.data(), weighed, threads);
+  digest.add(sum);
+  to_log_weights(log_weights.data(), n_rows, sum / n_rows, 0.1, has_weights ? data.log_weights.data() : nullptr,
+                 threads);
+  digest.add(log_weights);
 }
 
 constexpr Case cases[] = {

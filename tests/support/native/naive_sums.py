@@ -1,6 +1,7 @@
 """Sums over rows as the engine makes them: of pieces of rows, joined by a binary tree; and cuts of rows into parts."""
 
 import itertools
+import pickle
 
 import numpy as np
 from hypothesis import strategies as st
@@ -45,5 +46,5 @@ def sum_parts(bounds: list[int], call, is_joined: bool):
             parts.append(_native.RowSums(start))
         call(slice(start, end), parts[-1] if is_joined and start < end else total)
     for part in parts:
-        total.append(part)
+        total.append(pickle.loads(pickle.dumps(part)))
     return total.total()

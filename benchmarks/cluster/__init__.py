@@ -1,0 +1,1 @@
+"""Measures training and prediction on a cluster."""

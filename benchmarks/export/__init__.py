@@ -1,0 +1,1 @@
+"""Exported models beside predict: whether they agree on a million rows, and how fast they are."""

@@ -1,0 +1,101 @@
+from itertools import islice
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mpboost import MPBoostClassifier, MPGradientBoostingRegressor
+from mpboost.dask.prediction import Outlook, cut_model, make_light, predict_lazily, share_model
+from tests.support.datasets import QUICK, make_mixed, make_numbers
+
+da = pytest.importorskip("dask.array", reason="mpboost[dask] is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="mpboost[dask] is not installed")
+
+
+def fit_classes(**params):
+    X, values = make_numbers()
+    y = np.digitize(values, [-1.0, 0.5])
+    return MPBoostClassifier(**QUICK | params).fit(X, y), X
+
+
+def predict_here(lazy):
+    return lazy.compute(scheduler="sync")
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "predict_vote_share"])
+def test_predictions_of_arrays_keep_chunks(method):
+    model, X = fit_classes()
+    columns = None if method == "predict" else model.classes_
+    outlook = Outlook(model.classes_ if columns is None else np.empty(1), columns)
+    table = da.from_array(X, chunks=((90, 0, 110), 3))
+    lazy = predict_lazily(share_model(None, make_light(model)), table, method, outlook)
+    expected = getattr(model, method)(X)
+    assert lazy.chunks[0] == (90, 0, 110)
+    assert lazy.shape == expected.shape
+    assert lazy.dtype == expected.dtype
+    np.testing.assert_array_equal(predict_here(lazy), expected)
+
+
+def test_predictions_of_frames_keep_index_and_divisions():
+    X, y = make_mixed()
+    model = MPBoostClassifier(**QUICK).fit(X, y)
+    X.index = np.arange(200) * 3
+    frame = dd.from_pandas(X, npartitions=3)
+    outlook = Outlook(np.empty(1), model.classes_)
+    lazy = predict_lazily(share_model(None, model), frame[frame["count"] < 8], "predict_proba", outlook)
+    found = predict_here(lazy)
+    kept = X[X["count"] < 8]
+    assert lazy.divisions == frame.divisions
+    assert list(found.columns) == ["no", "yes"]
+    pd.testing.assert_index_equal(found.index, kept.index)
+    np.testing.assert_array_equal(found, model.predict_proba(kept))
+
+
+def test_empty_partitions_have_empty_predictions():
+    model, X = fit_classes()
+    table = da.from_array(X, chunks=(50, 5))
+    lazy = predict_lazily(share_model(None, model), table[table[:, 0] > 100], "predict", Outlook(model.classes_))
+    assert predict_here(lazy).shape == (0,)
+
+
+@pytest.mark.parametrize("multiclass", ["margin", "oc"])
+def test_cut_model_is_a_stage(multiclass):
+    model, X = fit_classes(multiclass=multiclass)
+    for n_learners, (labels, shares) in enumerate(
+        zip(model.staged_predict(X), model.staged_predict_proba(X), strict=True), start=1
+    ):
+        short = cut_model(model, n_learners)
+        np.testing.assert_array_equal(short.predict(X), labels)
+        np.testing.assert_array_equal(short.predict_proba(X), shares)
+
+
+def test_cut_gradient_model_is_a_stage():
+    X, y = make_numbers()
+    model = MPGradientBoostingRegressor(**QUICK).fit(X, y)
+    for n_learners, values in islice(enumerate(model.staged_predict(X), start=1), 3):
+        np.testing.assert_array_equal(cut_model(model, n_learners).predict(X), values)
+
+
+def test_light_model_has_nothing_about_training_rows():
+    model, X = fit_classes()
+    light = make_light(model)
+    assert "_targets" not in vars(light)
+    assert "observation_probabilities_" not in vars(light)
+    np.testing.assert_array_equal(light.predict(X), model.predict(X))
+
+
+def test_model_is_sent_to_the_cluster_once(client):
+    from mpboost.dask import DaskMPBoostClassifier
+
+    X, values = make_numbers()
+    table, labels = da.from_array(X, chunks=(50, 5)), da.from_array(values > 0, chunks=50)
+    model = DaskMPBoostClassifier(**QUICK).fit(table, labels)
+    first, second = model.predict(table), model.predict_proba(table)
+    assert model._share() is model._share()
+    assert len(client.who_has([model._share()])[model._share().key]) == 2
+    np.testing.assert_array_equal(second.compute().argmax(axis=1), first.compute())
+    stages = list(model.staged_predict(table))
+    assert len(stages) == model.best_iteration_
+    local = model.to_local()
+    np.testing.assert_array_equal(stages[2].compute(), list(local.staged_predict(X))[2])
+    assert model.score(table, labels) == local.score(X, values > 0)
