@@ -2,8 +2,9 @@
 Text in a pipeline
 ==================
 
-mpboost estimators are scikit-learn estimators: they work in a pipeline, and take the sparse matrix that a
-vectorizer makes without unpacking it. Afterwards the probabilities q tell which words matter.
+mpboost estimators are scikit-learn estimators: they work in a pipeline, and take the
+sparse matrix that a vectorizer makes without unpacking it. Afterwards the
+probabilities q tell which words matter.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +26,10 @@ plain = [
     for start in ("ba", "do", "ke", "li", "mu", "no", "pa", "ri", "su", "ta")
     for end in ("len", "mir", "nit", "rex", "san")
 ]
-praise, blame = ["excellent", "lovely", "quick", "recommend"], ["broken", "late", "refund", "rude"]
+praise, blame = (
+    ["excellent", "lovely", "quick", "recommend"],
+    ["broken", "late", "refund", "rude"],
+)
 
 
 def write_review(is_happy):
@@ -48,10 +52,16 @@ print(reviews["text"][0])
 # The transformer turns words into columns and passes the price through.
 
 pipeline = make_pipeline(
-    make_column_transformer((TfidfVectorizer(), "text"), ("passthrough", ["price"]), verbose_feature_names_out=False),
+    make_column_transformer(
+        (TfidfVectorizer(), "text"),
+        ("passthrough", ["price"]),
+        verbose_feature_names_out=False,
+    ),
     MPBoostClassifier(random_state=0),
 )
-print(f"five-fold accuracy     {cross_val_score(pipeline, reviews, is_happy).mean():.3f}")
+print(
+    f"five-fold accuracy     {cross_val_score(pipeline, reviews, is_happy).mean():.3f}"
+)
 pipeline.fit(reviews, is_happy)
 model = pipeline[-1]
 print(f"out-of-patch accuracy  {model.oop_score_:.3f}")

@@ -2,9 +2,9 @@
 Which digits are hard
 =====================
 
-Rows that the ensemble gets wrong are drawn more often. After training, ``observation_probabilities_`` (p)
-ranks all rows from easy to hard. Among handwritten digits, the hardest are those that people would have to
-look at twice, too.
+Rows that the ensemble gets wrong are drawn more often. After training,
+``observation_probabilities_`` (p) ranks all rows from easy to hard. Among handwritten
+digits, the hardest are those that people would have to look at twice, too.
 """
 
 import matplotlib.pyplot as plt
@@ -14,11 +14,13 @@ from mpboost import MPBoostClassifier
 
 X, y = load_digits(return_X_y=True)
 model = MPBoostClassifier(random_state=0).fit(X, y)
-print(f"out-of-patch accuracy {model.oop_score_:.3f} with {len(model.classes_)} classes")
+print(
+    f"out-of-patch accuracy {model.oop_score_:.3f} with {len(model.classes_)} classes"
+)
 
 # %%
-# The votes of the trees that never saw an image tell what the model takes it for: ``oop_decision_function_``
-# has a column for each class.
+# The votes of the trees that never saw an image tell what the model takes it for:
+# ``oop_decision_function_`` has a column for each class.
 
 taken_for = model.classes_[model.oop_decision_function_.argmax(axis=1)]
 p = model.observation_probabilities_
@@ -32,7 +34,7 @@ for ax, row in zip(axes.flat, [*ranked[:24], *ranked[-8:]], strict=True):
     ax.set_title(title, fontsize=9, color="black" if is_right else "#D55E00")
     ax.set_axis_off()
 fig.suptitle(
-    "The 24 hardest digits; in the last row, the 8 easiest\n(orange: what the votes take them for is wrong)",
+    "The 24 hardest digits, and below them the 8 easiest (orange: votes are wrong)",
     fontsize=11,
 )
 plt.show()
@@ -41,6 +43,7 @@ plt.show()
 # Training ends up spending most of its draws on few rows:
 
 for share in (0.01, 0.1, 0.5):
+    total = p[ranked[: int(share * len(p))]].sum()
     print(
-        f"the hardest {share:4.0%} of the digits have {p[ranked[: int(share * len(p))]].sum():4.0%} of the probability"
+        f"the hardest {share:3.0%} of the digits have {total:3.0%} of the probability"
     )

@@ -2,8 +2,9 @@
 Counts with the Poisson loss
 ============================
 
-Counts are never negative, and scatter more where they are high. ``loss="poisson"`` knows both: it predicts on
-a log scale, so predictions are positive, and errors at small counts matter. The squared error knows neither.
+Counts are never negative, and scatter more where they are high. ``loss="poisson"``
+knows both: it predicts on a log scale, so predictions are positive, and errors at
+small counts matter. The squared error knows neither.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,8 @@ from sklearn.model_selection import train_test_split
 from mpboost import MPGradientBoostingRegressor
 
 # %%
-# Made-up bicycle rentals per hour, with rush hours on working days, and fewer customers in the cold.
+# Made-up bicycle rentals per hour, with rush hours on working days, and fewer customers
+# in the cold.
 
 
 def compute_mean(table):
@@ -36,11 +38,13 @@ table = pd.DataFrame(
     }
 )
 rentals = rng.poisson(compute_mean(table))
-X_train, X_test, y_train, y_test = train_test_split(table, rentals, test_size=0.5, random_state=0)
+X_train, X_test, y_train, y_test = train_test_split(
+    table, rentals, test_size=0.5, random_state=0
+)
 
 # %%
-# A deviance needs positive predictions. Those of the squared error have to be cut at a small number, or it
-# could not be computed.
+# A deviance needs positive predictions. Those of the squared error have to be cut at a
+# small number, or it could not be computed.
 
 models = {
     loss: MPGradientBoostingRegressor(loss=loss, random_state=0).fit(X_train, y_train)
@@ -49,18 +53,25 @@ models = {
 for loss, model in models.items():
     predicted = model.predict(X_test)
     deviance = mean_poisson_deviance(y_test, np.maximum(predicted, 0.01))
-    print(f"{loss:14} deviance {deviance:.3f}   negative predictions {np.mean(predicted < 0):.1%}")
+    share = np.mean(predicted < 0)
+    print(f"{loss:14} deviance {deviance:.3f}, negative predictions {share:.1%}")
 
 # %%
-# Prediction against true mean for each test row, on logarithmic scales. Both agree in rush hours. Where
-# rentals are few, the squared error is less sure of itself: some of its predictions are near zero or
-# negative, and drawn on the dotted line.
+# Prediction against true mean for each test row, on logarithmic scales. Both agree in
+# rush hours. Where rentals are few, the squared error is less sure of itself: some of
+# its predictions are near zero or negative, and drawn on the dotted line.
 
 floor = 0.03
 truth = compute_mean(X_test)
-fig, axes = plt.subplots(1, 2, figsize=(7.4, 3.8), layout="constrained", sharex=True, sharey=True)
-for ax, (loss, model), colour in zip(axes, models.items(), ["#0072B2", "#D55E00"], strict=True):
-    ax.plot(truth, np.maximum(model.predict(X_test), floor), ".", color=colour, markersize=3)
+fig, axes = plt.subplots(
+    1, 2, figsize=(7.4, 3.8), layout="constrained", sharex=True, sharey=True
+)
+for ax, (loss, model), colour in zip(
+    axes, models.items(), ["#0072B2", "#D55E00"], strict=True
+):
+    ax.plot(
+        truth, np.maximum(model.predict(X_test), floor), ".", color=colour, markersize=3
+    )
     ax.plot([0.05, 100], [0.05, 100], color="black", linewidth=1)
     ax.axhline(floor, color="black", linewidth=1, linestyle=":")
     ax.set(xscale="log", yscale="log", xlabel="true mean", title=f'loss="{loss}"')

@@ -2,8 +2,8 @@
 Predictions that only rise
 ==========================
 
-Often you know the direction of an effect: a larger flat does not cost less. ``monotonic_cst`` forbids the
-model to learn the opposite from noise in few rows.
+Often you know the direction of an effect: a larger flat does not cost less.
+``monotonic_cst`` forbids the model to learn the opposite from noise in few rows.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,10 @@ rng = np.random.default_rng(0)
 
 
 def draw_flats(n_flats):
-    """Draw flats whose price rises with the size and falls with the distance to the centre."""
-    flats = pd.DataFrame({"size": rng.uniform(20, 150, n_flats), "distance": rng.uniform(0, 20, n_flats)})
+    """Draw flats: the price rises with the size and falls with the distance."""
+    flats = pd.DataFrame(
+        {"size": rng.uniform(20, 150, n_flats), "distance": rng.uniform(0, 20, n_flats)}
+    )
     price = 100 + 4 * flats["size"] + 200 * np.exp(-flats["distance"] / 5)
     return flats, price + rng.normal(0, 90, n_flats)
 
@@ -29,7 +31,9 @@ X_test, y_test = draw_flats(3000)
 
 models = {
     "free": MPGradientBoostingRegressor(random_state=0),
-    "constrained": MPGradientBoostingRegressor(monotonic_cst={"size": 1, "distance": -1}, random_state=0),
+    "constrained": MPGradientBoostingRegressor(
+        monotonic_cst={"size": 1, "distance": -1}, random_state=0
+    ),
 }
 for name, model in models.items():
     model.fit(X_train, y_train)
@@ -45,9 +49,19 @@ paths = {
 }
 for ax, (feature, path) in zip(axes, paths.items(), strict=True):
     truth = 100 + 4 * path["size"] + 200 * np.exp(-path["distance"] / 5)
-    ax.plot(path[feature], truth, color="black", linewidth=1, linestyle=":", label="truth")
-    for (name, model), style in zip(models.items(), [("#E69F00", "--"), ("#0072B2", "-")], strict=True):
-        ax.plot(path[feature], model.predict(path), color=style[0], linestyle=style[1], label=name)
+    ax.plot(
+        path[feature], truth, color="black", linewidth=1, linestyle=":", label="truth"
+    )
+    for (name, model), style in zip(
+        models.items(), [("#E69F00", "--"), ("#0072B2", "-")], strict=True
+    ):
+        ax.plot(
+            path[feature],
+            model.predict(path),
+            color=style[0],
+            linestyle=style[1],
+            label=name,
+        )
     ax.set_xlabel(feature)
     ax.grid(alpha=0.3)
 axes[0].set(ylabel="predicted price", title="Size: only up")
