@@ -25,10 +25,11 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_
 # Votes
 # -----
 #
-# The score of votes reaches a plateau, and stays there: more trees hardly help, but
-# they do no harm. The out-of-patch curve runs below that of the test rows, because hard
-# rows are drawn more often and are judged by fewer trees; ``oop_score_`` is corrected
-# for most of this.
+# The score of votes reaches a plateau and stays there: more trees do no harm, but take
+# time. On few rows the score is coarse, and a fit may stop a little too early; a larger
+# ``n_iter_no_change`` waits longer. The out-of-patch curve runs below that of the test
+# rows, because hard rows are drawn more often and are judged by fewer trees;
+# ``oop_score_`` is corrected for most of this.
 
 model = MPBoostClassifier(random_state=0).fit(X_train, y_train)
 endless = MPBoostClassifier(n_estimators=700, stopping=None, random_state=0).fit(
