@@ -16,6 +16,8 @@ from tests.support.explained import KINDS, compute_output, fit_kind, make_table
 
 GOLDEN = Path(__file__).parents[1] / "model_files" / "golden"
 
+PREDICTIONS = ("predict", "predict_proba", "decision_function", "predict_vote_share")
+
 kinds = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -183,10 +185,33 @@ def test_truncated_model_predicts_as_the_stage(kind, tmp_path):
     np.testing.assert_array_equal(small.predict_contributions(X).shape, model.predict_contributions(X).shape)
 
 
-@pytest.mark.parametrize("n_estimators", [0, 13, -1])
+@kinds
+def test_predictions_of_some_learners_are_those_of_the_truncated_model_and_of_the_stage(kind):
+    model, X = fit_kind(kind)
+    staged = {name: getattr(model, f"staged_{name}") for name in PREDICTIONS if hasattr(model, f"staged_{name}")}
+    for n_estimators in (1, 7, 12):
+        small = model.truncate(n_estimators)
+        for name in PREDICTIONS:
+            if hasattr(model, name):
+                found = getattr(model, name)(X, n_estimators=n_estimators)
+                np.testing.assert_array_equal(found, getattr(small, name)(X))
+        for name, stages in staged.items():
+            found = getattr(model, name)(X, n_estimators=n_estimators)
+            np.testing.assert_array_equal(found, [*stages(X)][n_estimators - 1])
+    for name in staged:
+        np.testing.assert_array_equal(getattr(model, name)(X, n_estimators=12), getattr(model, name)(X))
+    assert (model.predict(X, n_estimators=1) != model.predict(X)).any()
+
+
+@pytest.mark.parametrize("n_estimators", [0, 13, -1, 2.0, "2"])
 def test_truncate_refuses_numbers_of_learners_that_there_are_not(n_estimators):
-    with pytest.raises(ValueError, match="must be between 1 and 12"):
-        fit_kind("numbers")[0].truncate(n_estimators)
+    model, X = fit_kind("two classes")
+    message = f"n_estimators={n_estimators!r} must be a whole number between 1 and 12"
+    with pytest.raises(ValueError, match=message):
+        model.truncate(n_estimators)
+    for name in PREDICTIONS:
+        with pytest.raises(ValueError, match=message):
+            getattr(model, name)(X, n_estimators=n_estimators)
 
 
 def test_get_tree_refuses_numbers_of_trees_that_there_are_not():

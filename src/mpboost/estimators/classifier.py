@@ -268,20 +268,22 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict_vote_share(self, X: Any) -> Floats:
+    def predict_vote_share(self, X: Any, *, n_estimators: int | None = None) -> Floats:
         """Compute the share of votes for each class, without calibration.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         shares : array of shape (n_samples, n_classes)
             In the order of ``classes_``; rows sum to 1.
         """
-        return share_votes(self._judge(X))
+        return share_votes(self._limit(n_estimators)._judge(X))
 
     def _pose(self, data: TrainingData) -> Problem:
         return make_class_problem(data, self.class_weight)

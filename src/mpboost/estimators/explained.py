@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from copy import copy
 from importlib import import_module
+from numbers import Integral
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -28,6 +29,14 @@ from mpboost.estimators.frames import make_frame
 from mpboost.estimators.inputs import check_table
 from mpboost.estimators.row_attributes import list_row_attributes
 from mpboost.outputs.contributions import ExplainedOutput
+
+
+def check_n_estimators(n_estimators: Any, n_learners: int) -> None:
+    """Raise an error for a number of learners that a model of ``n_learners`` cannot be cut to."""
+    if not isinstance(n_estimators, Integral) or not 1 <= int(n_estimators) <= n_learners:
+        raise ValueError(
+            f"n_estimators={n_estimators!r} must be a whole number between 1 and {n_learners}, the learners there are."
+        )
 
 
 class ExplainedBooster(MinipatchBooster):
@@ -195,8 +204,7 @@ class ExplainedBooster(MinipatchBooster):
         """
         check_is_fitted(self)
         n_learners = len(self._ensemble)
-        if not 1 <= n_estimators <= n_learners:
-            raise ValueError(f"n_estimators={n_estimators} must be between 1 and {n_learners}, the learners there are.")
+        check_n_estimators(n_estimators, n_learners)
         model = copy(self)
         dropped = {"_run", *list_row_attributes(type(self))}
         state = {name: value for name, value in vars(self).items() if name not in dropped}
@@ -213,6 +221,10 @@ class ExplainedBooster(MinipatchBooster):
             state["_colours"] = self._colours[:n_estimators]
         model.__dict__ = state
         return model
+
+    def _limit(self, n_estimators: int | None) -> Self:
+        """Return the model that predicts with so many learners; None for all."""
+        return self if n_estimators is None else self.truncate(n_estimators)
 
     def _contribute(self, table: Table, background: Any = None) -> Floats:
         """Compute contributions to all outputs, (n_rows, n_outputs, n_features + 1)."""
