@@ -42,6 +42,16 @@ def test_shap_computes_the_contributions_against_a_background_that_mpboost_does(
     np.testing.assert_allclose(np.ravel(explainer.expected_value), np.ravel(own[0, ..., -1]), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["two classes +", "many classes", "numbers", "gradient, two classes +"])
+def test_shap_computes_the_interactions_that_mpboost_does(name):
+    model = fit_model(name)
+    rows = make_rows(model, 20)
+    found = shap.TreeExplainer(to_shap(model)).shap_interaction_values(encode_rows(model, rows))
+    expected = model.predict_interactions(rows)[..., :-1, :-1]
+    expected = np.moveaxis(expected, 1, 3) if expected.ndim == 4 else expected
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=0, atol=1e-12)
+
+
 def test_shap_expects_the_mean_over_the_training_rows_of_trees():
     """The expected value is the mean of leaves by their covers."""
     model = fit_model("gradient, squared error")

@@ -133,7 +133,9 @@ def _make_tree(description: Description, tree: int, scale: float, leaf_covers: F
     n_splits = len(left)
     runs = [_list_runs(description, split) for split in range(splits.start, splits.stop)] + [[]] * (n_splits + 1)
     places: list[tuple[int, float]] = []  # what a node is in the tree, and its share of the cover
-    children, sides, thresholds = [], [], []
+    children: list[list[int]] = []
+    sides: list[int] = []
+    thresholds: list[float] = []
     pending = [(-1, 0, 0, 1.0, runs[0])]
     while pending:
         parent, side, node, share, own = pending.pop()
