@@ -34,7 +34,8 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
     Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it, which then votes
     on all rows. Rows that the ensemble gets wrong are drawn more often afterwards (probabilities p), and so are
     features that trees found useful (probabilities q). The votes of the trees that never saw a row give the
-    out-of-patch score: validation without a hold-out set. The fit stops by this score.
+    out-of-patch score: validation without a hold-out set. The fit stops by this score. For monotonic constraints, see
+    ``MPGradientBoostingClassifier``.
 
     Parameters
     ----------
