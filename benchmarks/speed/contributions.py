@@ -1,11 +1,13 @@
 """What contributions of features cost, beside LightGBM and XGBoost: ``python -m benchmarks.speed.contributions``.
 
-One thread; all take turns. The models have 500 trees of 31 leaves on 30 features. Then trees of votes, which grow until
-each leaf is pure: how time grows with their leaves.
+One thread; all take turns. What counts is the time of the processor, which others may use, too. The models have 500
+trees of 31 leaves on 30 features. The same for interactions of pairs of features, which LightGBM does not have. Then
+trees of votes, which grow until each leaf is pure: how time grows with their leaves.
 """
 
 import statistics
 import sys
+import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -20,6 +22,7 @@ from mpboost import MPBoostClassifier, MPGradientBoostingRegressor
 
 N_TRAINING, N_FEATURES, N_LEAVES, N_TREES, N_EXPLAINED = 20_000, 30, 31, 500, 1000
 N_TURNS, N_BACKGROUND = 5, 100
+N_PAIRED = 20  # rows whose interactions are computed: they take long elsewhere
 #: Rows of minipatches of trees that grow until their leaves are pure, and the number of these trees.
 PATCH_SIZES, N_SATURATED = (125, 250, 500, 1000, 2000), 100
 
@@ -34,6 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
         rows = compare(X, y, n_trees, n_turns)
         columns = ["contributions by", "leaves per tree", "ms per 1000 rows", "times ours"]
         show_table(folder / "contributions.csv", columns, rows)
+        print_heading(f"Interactions for {N_PAIRED} rows, the same models, one thread")
+        columns = ["interactions by", "leaves per tree", "ms per 1000 rows", "times ours"]
+        show_table(folder / "interactions.csv", columns, compare_interactions(X, y, n_trees, n_turns))
         print_heading(f"{N_SATURATED} trees of votes that grow until leaves are pure, one thread")
         rows = [measure_saturated(X, y, size, n_turns) for size in sizes]
         columns = ["rows of a minipatch", "leaves per tree", "depth", "ms per 1000 rows", "us per 1000 rows and leaf"]
@@ -50,13 +56,9 @@ def make_numbers(n_rows: int) -> tuple[Any, Any]:
 
 
 def compare(X: Any, y: Any, n_trees: int, n_turns: int) -> list[list[str]]:
-    """Let all take turns; return a row for each."""
-    explained = X[:N_EXPLAINED]
-    ours = MPGradientBoostingRegressor(
-        n_estimators=n_trees, max_leaf_nodes=N_LEAVES, stopping=None, random_state=0, n_jobs=1
-    ).fit(X, y)
-    background = X[-N_BACKGROUND:]
-    n_leaves = len(ours._ensemble.forest.leaf_covers) / n_trees
+    """Compare contributions; return a row for each contestant."""
+    explained, background = X[:N_EXPLAINED], X[-N_BACKGROUND:]
+    ours, n_leaves = fit_ours(X, y, n_trees)
     contestants: dict[str, tuple[float, Callable[[], object]]] = {
         "mpboost": (n_leaves, lambda: ours.predict_contributions(explained)),
         f"mpboost, background of {N_BACKGROUND}": (
@@ -67,20 +69,46 @@ def compare(X: Any, y: Any, n_trees: int, n_turns: int) -> list[list[str]]:
     if find_spec("lightgbm"):
         contestants["LightGBM, pred_contrib"] = prepare_lightgbm(X, y, explained, n_trees)
     if find_spec("xgboost"):
-        contestants["XGBoost, pred_contribs"] = prepare_xgboost(X, y, explained, n_trees)
+        contestants["XGBoost, pred_contribs"] = prepare_xgboost(X, y, explained, n_trees, pred_contribs=True)
+    return compete(contestants, n_turns, N_EXPLAINED)
+
+
+def compare_interactions(X: Any, y: Any, n_trees: int, n_turns: int) -> list[list[str]]:
+    """Compare interactions; return a row for each contestant."""
+    explained = X[:N_PAIRED]
+    ours, n_leaves = fit_ours(X, y, n_trees)
+    contestants: dict[str, tuple[float, Callable[[], object]]] = {
+        "mpboost": (n_leaves, lambda: ours.predict_interactions(explained))
+    }
+    if find_spec("xgboost"):
+        contestants["XGBoost, pred_interactions"] = prepare_xgboost(X, y, explained, n_trees, pred_interactions=True)
+    return compete(contestants, n_turns, N_PAIRED)
+
+
+def compete(contestants: dict[str, tuple[float, Callable[[], object]]], n_turns: int, n_rows: int) -> list[list[str]]:
+    """Let all take turns, of which each has a number of leaves and a call; return a row for each."""
     seconds = take_turns(
-        {name: lambda call=call: time_call(call, 1) for name, (_, call) in contestants.items()}, n_turns
+        {name: lambda call=call: time_call(call, 1, time.process_time) for name, (_, call) in contestants.items()},
+        n_turns,
     )
     first = seconds["mpboost"]
     return [
         [
             name,
             f"{contestants[name][0]:.1f}",
-            f"{1000 * statistics.median(each):.0f}",
+            f"{1e6 * statistics.median(each) / n_rows:.0f}",
             f"{median_ratio(each, first):.1f}",
         ]
         for name, each in seconds.items()
     ]
+
+
+def fit_ours(X: Any, y: Any, n_trees: int) -> tuple[MPGradientBoostingRegressor, float]:
+    """Fit our model; return it with its leaves per tree."""
+    model = MPGradientBoostingRegressor(
+        n_estimators=n_trees, max_leaf_nodes=N_LEAVES, stopping=None, random_state=0, n_jobs=1
+    ).fit(X, y)
+    return model, len(model._ensemble.forest.leaf_covers) / n_trees
 
 
 def prepare_lightgbm(X: Any, y: Any, explained: Any, n_trees: int) -> tuple[float, Callable[[], object]]:
@@ -93,7 +121,7 @@ def prepare_lightgbm(X: Any, y: Any, explained: Any, n_trees: int) -> tuple[floa
     return n_leaves, lambda: model.predict(explained, pred_contrib=True, num_threads=1)
 
 
-def prepare_xgboost(X: Any, y: Any, explained: Any, n_trees: int) -> tuple[float, Callable[[], object]]:
+def prepare_xgboost(X: Any, y: Any, explained: Any, n_trees: int, **asked: bool) -> tuple[float, Callable[[], object]]:
     """Fit XGBoost; return its leaves per tree and a call that explains the rows."""
     import xgboost
 
@@ -101,7 +129,7 @@ def prepare_xgboost(X: Any, y: Any, explained: Any, n_trees: int) -> tuple[float
     model = xgboost.train({**options, "nthread": 1, "eta": 0.1}, xgboost.DMatrix(X, y), n_trees)
     rows = xgboost.DMatrix(explained, nthread=1)
     n_leaves = sum(tree.count("leaf=") for tree in model.get_dump()) / n_trees
-    return n_leaves, lambda: model.predict(rows, pred_contribs=True)
+    return n_leaves, lambda: model.predict(rows, **asked)
 
 
 def measure_saturated(X: Any, y: Any, patch_size: int, n_turns: int) -> list[str]:
@@ -111,7 +139,9 @@ def measure_saturated(X: Any, y: Any, patch_size: int, n_turns: int) -> list[str
     ).fit(X, y > np.median(y))
     n_leaves = len(model._ensemble.forest.leaf_covers) / len(model.trees_)
     depth = statistics.mean(tree.depth for tree in model.trees_)
-    seconds = [time_call(lambda: model.predict_contributions(X[:N_EXPLAINED]), 1) for _ in range(n_turns)]
+    seconds = [
+        time_call(lambda: model.predict_contributions(X[:N_EXPLAINED]), 1, time.process_time) for _ in range(n_turns)
+    ]
     ms = 1000 * statistics.median(seconds)
     per_leaf = 1000 * ms / (n_leaves * N_SATURATED)
     return [str(patch_size), f"{n_leaves:.0f}", f"{depth:.1f}", f"{ms:.0f}", f"{per_leaf:.1f}"]

@@ -172,6 +172,7 @@ def test_contributions_quick_measures_ours_and_saturated_trees(tmp_path):
     rows = read_rows(tmp_path / "contributions.csv")
     assert rows[0]["times ours"] == "1.0"
     assert len(rows) >= 2
+    assert read_rows(tmp_path / "interactions.csv")[0]["times ours"] == "1.0"
     leaves = [int(row["leaves per tree"]) for row in read_rows(tmp_path / "contributions_saturated.csv")]
     assert leaves[0] < leaves[1]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mpboost import MPBoostClassifier, MPGradientBoostingRegressor
-from mpboost.dask.prediction import Outlook, cut_model, make_light, predict_lazily, share_model
+from mpboost import MPBoostClassifier
+from mpboost.dask.prediction import Outlook, make_light, predict_lazily, share_model
 from tests.support.datasets import QUICK, make_mixed, make_numbers
 
 da = pytest.importorskip("dask.array", reason="mpboost[dask] is not installed")
@@ -59,21 +59,30 @@ def test_empty_partitions_have_empty_predictions():
 
 
 @pytest.mark.parametrize("multiclass", ["margin", "oc"])
-def test_cut_model_is_a_stage(multiclass):
+def test_predictions_of_some_learners_are_a_stage(multiclass):
     model, X = fit_classes(multiclass=multiclass)
-    for n_learners, (labels, shares) in enumerate(
-        zip(model.staged_predict(X), model.staged_predict_proba(X), strict=True), start=1
-    ):
-        short = cut_model(model, n_learners)
-        np.testing.assert_array_equal(short.predict(X), labels)
-        np.testing.assert_array_equal(short.predict_proba(X), shares)
+    shared, table = share_model(None, make_light(model)), da.from_array(X, chunks=(50, 5))
+    for n_estimators, shares in islice(enumerate(model.staged_predict_proba(X), start=1), 3):
+        lazy = predict_lazily(shared, table, "predict_proba", Outlook(np.empty(1), model.classes_), n_estimators)
+        np.testing.assert_array_equal(predict_here(lazy), shares)
 
 
-def test_cut_gradient_model_is_a_stage():
+def test_dask_estimators_predict_with_some_learners(client):
+    from mpboost.dask import DaskMPBoostClassifier, DaskMPGradientBoostingRegressor
+
     X, y = make_numbers()
-    model = MPGradientBoostingRegressor(**QUICK).fit(X, y)
-    for n_learners, values in islice(enumerate(model.staged_predict(X), start=1), 3):
-        np.testing.assert_array_equal(cut_model(model, n_learners).predict(X), values)
+    table, values = da.from_array(X, chunks=(50, 5)), da.from_array(y, chunks=50)
+    model = DaskMPGradientBoostingRegressor(**QUICK, client=client).fit(table, values)
+    np.testing.assert_array_equal(
+        model.predict(table, n_estimators=2).compute(), model.to_local().truncate(2).predict(X)
+    )
+    model = DaskMPBoostClassifier(**QUICK, client=client).fit(table, values > 0)
+    small = model.to_local().truncate(2)
+    for method in ("predict", "predict_proba", "decision_function", "predict_vote_share"):
+        found = getattr(model, method)(table, n_estimators=2).compute()
+        np.testing.assert_array_equal(found, getattr(small, method)(X))
+        with pytest.raises(ValueError, match="must be a whole number between 1 and"):
+            getattr(model, method)(table, n_estimators=0)
 
 
 def test_light_model_has_nothing_about_training_rows():

@@ -16,6 +16,8 @@ from tests.support.explained import KINDS, compute_output, fit_kind, make_table
 
 GOLDEN = Path(__file__).parents[1] / "model_files" / "golden"
 
+PREDICTIONS = ("predict", "predict_proba", "decision_function", "predict_vote_share")
+
 kinds = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -40,6 +42,49 @@ def test_contributions_are_the_same_for_any_number_of_threads():
     one, three = (model.set_params(n_jobs=n).predict_contributions(X) for n in (1, 3))
     model.set_params(n_jobs=None)
     np.testing.assert_array_equal(one, three)
+
+
+@kinds
+def test_interactions_add_up_to_contributions(kind):
+    model, _ = fit_kind(kind)
+    X = make_table(40, seed=1)
+    found, contributions = model.predict_interactions(X), model.predict_contributions(X)
+    assert found.shape == (*contributions.shape, 6)
+    np.testing.assert_allclose(found.sum(axis=-1), contributions, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found, found.swapaxes(-1, -2))
+    assert (found[..., -1, :-1] == 0).all()
+    assert (found[..., 0, 1] != 0).any()
+    np.testing.assert_array_equal(found[..., -1, -1], contributions[..., -1])
+
+
+def test_interactions_of_an_additive_model_are_zero():
+    model, X = fit_kind("gradient, numbers")
+    y = X["age"].fillna(0) + X["x"].fillna(0) ** 2
+    stumps = type(model)(n_estimators=20, max_depth=1, random_state=0).fit(X, y)
+    found = stumps.predict_interactions(X)
+    assert (found[:, ~np.eye(6, dtype=bool)] == 0).all()
+    np.testing.assert_array_equal(np.einsum("rii->ri", found), stumps.predict_contributions(X))
+
+
+def test_interactions_do_not_depend_on_threads_batches_and_sparseness(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((200, 30)) < 0.5, rng.normal(size=(200, 30)), 0.0)
+    model = MPBoostClassifier(n_estimators=10, max_features=3, random_state=0).fit(X, X[:, 0] * X[:, 1] > 0)
+    expected = model.set_params(n_jobs=1).predict_interactions(X)
+    np.testing.assert_array_equal(model.set_params(n_jobs=3).predict_interactions(X), expected)
+    np.testing.assert_array_equal(model.predict_interactions(sparse.csr_array(X)), expected)
+    monkeypatch.setattr("mpboost.boosting.explaining.PAIR_CELLS", 7 * 31 * 31)
+    np.testing.assert_array_equal(model.predict_interactions(X), expected)
+
+
+def test_interactions_that_do_not_fit_in_memory_are_refused(monkeypatch):
+    model, X = fit_kind("many classes")
+    needed = 8 * len(X) * 3 * 36
+    monkeypatch.setattr("mpboost.estimators.explained.measure_available_memory", lambda: needed)
+    assert model.predict_interactions(X).nbytes == needed
+    monkeypatch.setattr("mpboost.estimators.explained.measure_available_memory", lambda: needed - 1)
+    with pytest.raises(MemoryError, match=r"5 features for 150 rows and 3 classes take .*: explain fewer rows"):
+        model.predict_interactions(X)
 
 
 def test_contributions_of_unused_features_are_zero_and_batches_do_not_matter(monkeypatch):
@@ -82,6 +127,8 @@ def test_contributions_of_an_old_model_need_a_background():
     X = make_table(5).set_axis(["age", "größe", "", "身長", "colour"], axis=1)
     with pytest.raises(ValueError, match="fit it again, or pass rows as background"):
         model.predict_contributions(X)
+    with pytest.raises(ValueError, match=r"fit it again\.$"):
+        model.predict_interactions(X)
     found = model.predict_contributions(X, background=X)
     np.testing.assert_allclose(found.sum(axis=1), model.predict(X), rtol=0, atol=1e-12)
     assert np.isnan(model.get_tree(0).nodes[0].cover)
@@ -90,14 +137,15 @@ def test_contributions_of_an_old_model_need_a_background():
 def test_explanations_refuse_given_estimators_and_models_that_are_not_fitted():
     X, y = np.arange(40.0)[:, None] % 7, np.arange(40) % 2
     model = MPBoostClassifier(DecisionTreeClassifier(), n_estimators=3, random_state=0).fit(X, y)
-    for ask in (model.predict_contributions, model.apply, model.get_tree, lambda _: model.trees_to_frame()):
+    methods = "predict_contributions", "predict_interactions", "apply", "get_tree"
+    for ask in (*(getattr(model, name) for name in methods), lambda _: model.trees_to_frame()):
         with pytest.raises(TypeError, match="native trees, not DecisionTreeClassifier"):
             ask(X)
     assert not hasattr(model, "trees_")
     assert (model.truncate(2).predict(X) == [*model.staged_predict(X)][1]).all()
     new = MPBoostClassifier()
     assert not hasattr(new, "trees_")
-    for ask in (new.predict_contributions, new.apply, new.truncate, new.get_tree, lambda _: new.trees_to_frame()):
+    for ask in (*(getattr(new, name) for name in (*methods, "truncate")), lambda _: new.trees_to_frame()):
         with pytest.raises(NotFittedError):
             ask(1)
 
@@ -183,10 +231,33 @@ def test_truncated_model_predicts_as_the_stage(kind, tmp_path):
     np.testing.assert_array_equal(small.predict_contributions(X).shape, model.predict_contributions(X).shape)
 
 
-@pytest.mark.parametrize("n_estimators", [0, 13, -1])
+@kinds
+def test_predictions_of_some_learners_are_those_of_the_truncated_model_and_of_the_stage(kind):
+    model, X = fit_kind(kind)
+    staged = {name: getattr(model, f"staged_{name}") for name in PREDICTIONS if hasattr(model, f"staged_{name}")}
+    for n_estimators in (1, 7, 12):
+        small = model.truncate(n_estimators)
+        for name in PREDICTIONS:
+            if hasattr(model, name):
+                found = getattr(model, name)(X, n_estimators=n_estimators)
+                np.testing.assert_array_equal(found, getattr(small, name)(X))
+        for name, stages in staged.items():
+            found = getattr(model, name)(X, n_estimators=n_estimators)
+            np.testing.assert_array_equal(found, [*stages(X)][n_estimators - 1])
+    for name in staged:
+        np.testing.assert_array_equal(getattr(model, name)(X, n_estimators=12), getattr(model, name)(X))
+    assert (model.predict(X, n_estimators=1) != model.predict(X)).any()
+
+
+@pytest.mark.parametrize("n_estimators", [0, 13, -1, 2.0, "2"])
 def test_truncate_refuses_numbers_of_learners_that_there_are_not(n_estimators):
-    with pytest.raises(ValueError, match="must be between 1 and 12"):
-        fit_kind("numbers")[0].truncate(n_estimators)
+    model, X = fit_kind("two classes")
+    message = f"n_estimators={n_estimators!r} must be a whole number between 1 and 12"
+    with pytest.raises(ValueError, match=message):
+        model.truncate(n_estimators)
+    for name in PREDICTIONS:
+        with pytest.raises(ValueError, match=message):
+            getattr(model, name)(X, n_estimators=n_estimators)
 
 
 def test_get_tree_refuses_numbers_of_trees_that_there_are_not():

@@ -28,6 +28,14 @@ def test_waterfall_leads_from_the_expected_output_to_that_of_the_row(n_features)
     assert display.ax_.get_xlabel() == "prediction"
 
 
+def test_waterfall_of_a_row_without_votes_ends_at_zero():
+    model, X = fit_kind("two classes")
+    shares, sums = model.predict_vote_share(X)[:, 1], model.predict_contributions(X).sum(axis=1)
+    row = np.flatnonzero((shares == 0) & (sums != 0))[0]  # rounding leaves a little
+    display = ContributionsDisplay.from_estimator(model, X, row=row, class_label="yes")
+    assert display.ax_.get_title().startswith("0, expected 0.")
+
+
 def test_dots_are_at_the_contributions_of_each_feature():
     model, X = fit_kind("many classes")
     display = ContributionsDisplay.from_estimator(model, X, class_label=2, n_features=3)

@@ -33,4 +33,10 @@ void add_contributions(const Forest& forest, const BinnedColumns& columns, const
 void add_background_contributions(const Forest& forest, const BinnedColumns& columns, const BinnedColumns& background,
                                   const Explained& explained, double* out, Threads& threads);
 
+// Add up interactions of pairs of features over all trees, with unknown features replaced as by add_contributions: out
+// is [row][output][feature][feature], with one more place behind the features, which stays as it is, as does the
+// diagonal. What a pair contributes together is divided between both of its places.
+void add_interactions(const Forest& forest, const BinnedColumns& columns, const Explained& explained, double* out,
+                      Threads& threads);
+
 }  // namespace mpboost

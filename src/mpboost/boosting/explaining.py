@@ -14,6 +14,8 @@ from mpboost.outputs.contributions import ExplainedOutput
 
 #: Rows that are explained at a time, at most; an interrupt takes effect in between.
 MAX_BATCH_ROWS = 1 << 13
+#: Numbers that interactions are computed for at a time, at most, but those of one row at least.
+PAIR_CELLS = 1 << 22
 
 
 def compute_contributions(
@@ -43,6 +45,26 @@ def compute_contributions(
     return out
 
 
+def compute_interactions(
+    ensemble: TreeEnsemble, table: Table, output: ExplainedOutput, threads: _native.Threads
+) -> Floats:
+    """Compute interactions of features, (n_rows, n_outputs, n_features + 1, n_features + 1): a matrix for each row.
+
+    Its rows add up to contributions, of which the diagonal has what is left when all pairs have theirs.
+    """
+    forest, features = _narrow(ensemble, [table])
+    places = np.append(features, table.n_columns)
+    out = np.zeros((table.n_rows, output.n_outputs, table.n_columns + 1, table.n_columns + 1))
+    n_batch = max(1, PAIR_CELLS // (output.n_outputs * len(places) ** 2))
+    for rows, columns in _split(ensemble, table, features, threads, n_batch):
+        part = np.zeros((columns.n_rows, output.n_outputs, len(places), len(places)))
+        _native.add_interactions(forest, columns, output.kind, part, threads, output.tree_factors)
+        out[rows, :, places[:, None], places] = output.factor * part
+    diagonal = np.einsum("...ii->...i", out)
+    diagonal += compute_contributions(ensemble, table, output, threads) - out.sum(axis=-1)
+    return out
+
+
 def find_leaves(ensemble: TreeEnsemble, table: Table, threads: _native.Threads) -> NDArray[np.int32]:
     """Find the leaf of each row in each tree, (n_rows, n_trees)."""
     forest, features = _narrow(ensemble, [table])
@@ -64,10 +86,14 @@ def _narrow(ensemble: TreeEnsemble, tables: list[Table]) -> tuple[_native.Forest
 
 
 def _split(
-    ensemble: TreeEnsemble, table: Table, features: NDArray[np.int64], threads: _native.Threads
+    ensemble: TreeEnsemble,
+    table: Table,
+    features: NDArray[np.int64],
+    threads: _native.Threads,
+    max_rows: int = MAX_BATCH_ROWS,
 ) -> Iterator[tuple[slice, _native.BinnedColumns]]:
     """Bin the rows of a table batch by batch."""
-    n_batch = min(MAX_BATCH_ROWS, max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, len(features))))
+    n_batch = min(max_rows, MAX_BATCH_ROWS, max(MIN_BATCH_ROWS, BATCH_CELLS // max(1, len(features))))
     for k, batch in enumerate(table.split_rows(n_batch)):
         columns, _ = make_binned_data(batch.bin(ensemble.mapper, threads)).fetch(features, threads)
         yield slice(k * n_batch, (k + 1) * n_batch), columns

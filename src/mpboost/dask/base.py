@@ -20,6 +20,7 @@ from mpboost.dask.training import fit_on_cluster, read_training_partitions
 from mpboost.dask.waiting import compute
 from mpboost.dask.workers import find_client, find_open_client
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.explained import check_n_estimators
 from mpboost.estimators.row_attributes import list_row_attributes
 
 #: What these estimators have besides the parameters of the local ones.
@@ -148,13 +149,15 @@ class DaskEstimator(BaseEstimator):
         parts = compute(client, [sums(batch, model) for batch in batches])
         return finish_score(parts, are_classes=hasattr(self._local, "classes_"))
 
-    def _predict(self, X: Any, method: str, outlook: Outlook) -> Any:
-        return predict_lazily(self._share(), self._drop_targets(X), method, outlook)
+    def _predict(self, X: Any, method: str, outlook: Outlook, n_estimators: int | None) -> Any:
+        if n_estimators is not None:
+            check_n_estimators(n_estimators, len(self._local._ensemble))
+        return predict_lazily(self._share(), self._drop_targets(X), method, outlook, n_estimators)
 
     def _predict_in_stages(self, X: Any, method: str, outlook: Outlook) -> Iterator[Any]:
         X, model = self._drop_targets(X), self._share()
-        for n_learners in range(1, len(self._local._ensemble) + 1):
-            yield predict_lazily(model, X, method, outlook, n_learners)
+        for n_estimators in range(1, len(self._local._ensemble) + 1):
+            yield predict_lazily(model, X, method, outlook, n_estimators)
 
     def _share(self) -> Any:
         """Send the model to the cluster, once for each client."""
@@ -206,50 +209,56 @@ class DaskEstimator(BaseEstimator):
 class DaskClassifier(ClassifierMixin, DaskEstimator):
     """Base class of the Dask classifiers: their predictions."""
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *, n_estimators: int | None = None) -> Any:
         """Predict the class of each row, lazily.
 
         Parameters
         ----------
         X : Dask array or data frame of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         labels : Dask array or series
             With the chunks, or the index and divisions, of X.
         """
-        return self._predict(X, "predict", self._outlook_of_labels())
+        return self._predict(X, "predict", self._outlook_of_labels(), n_estimators)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, *, n_estimators: int | None = None) -> Any:
         """Predict the probability of each class, lazily.
 
         Parameters
         ----------
         X : Dask array or data frame of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         probabilities : Dask array or data frame of shape (n_samples, n_classes)
             In the order of ``classes_``, which are the names of the columns of a data frame.
         """
-        return self._predict(X, "predict_proba", self._outlook_of_shares())
+        return self._predict(X, "predict_proba", self._outlook_of_shares(), n_estimators)
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, *, n_estimators: int | None = None) -> Any:
         """Compute the decision function, lazily.
 
         Parameters
         ----------
         X : Dask array or data frame of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         decision : Dask array, series or data frame of shape (n_samples,) or (n_samples, n_classes)
             As of the local estimator.
         """
-        return self._predict(X, "decision_function", self._outlook_of_decisions())
+        return self._predict(X, "decision_function", self._outlook_of_decisions(), n_estimators)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict with 1, 2, 3, ... learners, lazily; each stage is computed apart.
@@ -312,20 +321,22 @@ class DaskClassifier(ClassifierMixin, DaskEstimator):
 class DaskRegressor(RegressorMixin, DaskEstimator):
     """Base class of the Dask regressors: their predictions."""
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *, n_estimators: int | None = None) -> Any:
         """Predict numbers, lazily.
 
         Parameters
         ----------
         X : Dask array or data frame of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         predictions : Dask array or series
             With the chunks, or the index and divisions, of X.
         """
-        return self._predict(X, "predict", Outlook(np.empty(1)))
+        return self._predict(X, "predict", Outlook(np.empty(1)), n_estimators)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict with 1, 2, 3, ... learners, lazily; each stage is computed apart.

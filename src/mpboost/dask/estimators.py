@@ -50,20 +50,22 @@ class DaskMPBoostClassifier(DaskClassifier, local=MPBoostClassifier):
     ('one', (569,), 'MPBoostClassifier')
     """
 
-    def predict_vote_share(self, X: Any) -> Any:
+    def predict_vote_share(self, X: Any, *, n_estimators: int | None = None) -> Any:
         """Compute the share of votes for each class, without calibration, lazily.
 
         Parameters
         ----------
         X : Dask array or data frame of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         shares : Dask array or data frame of shape (n_samples, n_classes)
             In the order of ``classes_``; rows sum to 1.
         """
-        return self._predict(X, "predict_vote_share", self._outlook_of_shares())
+        return self._predict(X, "predict_vote_share", self._outlook_of_shares(), n_estimators)
 
 
 class DaskMPBoostRegressor(DaskRegressor, local=MPBoostRegressor):

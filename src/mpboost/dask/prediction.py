@@ -49,16 +49,7 @@ def make_light(model: Any) -> Any:
     return light.set_params(n_jobs=1, callbacks=None)
 
 
-def cut_model(model: Any, n_learners: int) -> Any:
-    """Copy a fitted model of the first learners alone."""
-    short = copy.copy(model)
-    short._ensemble = model._ensemble.first(n_learners)
-    if hasattr(model, "_colours"):
-        short._colours = model._colours[:n_learners]
-    return short
-
-
-def predict_lazily(model: Any, X: Any, method: str, outlook: Outlook, n_learners: int | None = None) -> Any:
+def predict_lazily(model: Any, X: Any, method: str, outlook: Outlook, n_estimators: int | None = None) -> Any:
     """Predict the rows of a Dask collection; nothing is computed yet.
 
     Parameters
@@ -71,7 +62,7 @@ def predict_lazily(model: Any, X: Any, method: str, outlook: Outlook, n_learners
         The name of the method to call.
     outlook : Outlook
         What the prediction looks like.
-    n_learners : int or None
+    n_estimators : int or None
         Predict with so many learners; None for all.
 
     Returns
@@ -82,26 +73,24 @@ def predict_lazily(model: Any, X: Any, method: str, outlook: Outlook, n_learners
     X = read_table(X, "X")
     if is_frame(X):
         meta = outlook.wrap(outlook.make_empty(), X._meta.index[:0])
-        return X.map_partitions(_predict_frame, model, method, outlook, n_learners, meta=meta)
+        return X.map_partitions(_predict_frame, model, method, outlook, n_estimators, meta=meta)
     shape: dict[str, Any] = {"drop_axis": 1}
     if outlook.columns is not None:
         shape = {"chunks": (X.chunks[0], (len(outlook.columns),))}
     return X.map_blocks(
-        _predict_block, model, method, outlook, n_learners, dtype=outlook.dtype, meta=outlook.make_empty(), **shape
+        _predict_block, model, method, outlook, n_estimators, dtype=outlook.dtype, meta=outlook.make_empty(), **shape
     )
 
 
-def _predict_frame(X: Any, model: Any, method: str, outlook: Outlook, n_learners: int | None) -> Any:
-    return outlook.wrap(_predict_block(X, model, method, outlook, n_learners), X.index)
+def _predict_frame(X: Any, model: Any, method: str, outlook: Outlook, n_estimators: int | None) -> Any:
+    return outlook.wrap(_predict_block(X, model, method, outlook, n_estimators), X.index)
 
 
-def _predict_block(X: Any, model: Any, method: str, outlook: Outlook, n_learners: int | None) -> NDArray[Any]:
+def _predict_block(X: Any, model: Any, method: str, outlook: Outlook, n_estimators: int | None) -> NDArray[Any]:
     if X.shape[0] == 0:
         return outlook.make_empty()
-    if n_learners is not None:
-        model = cut_model(model, n_learners)
-    predict: Callable[[Any], NDArray[Any]] = getattr(model, method)
-    return predict(as_rows(X)).astype(outlook.dtype, copy=False)
+    predict: Callable[..., NDArray[Any]] = getattr(model, method)
+    return predict(as_rows(X), n_estimators=n_estimators).astype(outlook.dtype, copy=False)
 
 
 def share_model(client: Any, model: Any) -> Any:

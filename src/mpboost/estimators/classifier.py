@@ -34,7 +34,8 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
     Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it, which then votes
     on all rows. Rows that the ensemble gets wrong are drawn more often afterwards (probabilities p), and so are
     features that trees found useful (probabilities q). The votes of the trees that never saw a row give the
-    out-of-patch score: validation without a hold-out set. The fit stops by this score.
+    out-of-patch score: validation without a hold-out set. The fit stops by this score. For monotonic constraints, see
+    ``MPGradientBoostingClassifier``.
 
     Parameters
     ----------
@@ -268,20 +269,22 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def predict_vote_share(self, X: Any) -> Floats:
+    def predict_vote_share(self, X: Any, *, n_estimators: int | None = None) -> Floats:
         """Compute the share of votes for each class, without calibration.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         shares : array of shape (n_samples, n_classes)
             In the order of ``classes_``; rows sum to 1.
         """
-        return share_votes(self._judge(X))
+        return share_votes(self._limit(n_estimators)._judge(X))
 
     def _pose(self, data: TrainingData) -> Problem:
         return make_class_problem(data, self.class_weight)

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from copy import copy
 from importlib import import_module
+from numbers import Integral
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mpboost._arrays import Floats
 from mpboost._threads import make_threads
 from mpboost.boosting.ensembles import TreeEnsemble
-from mpboost.boosting.explaining import compute_contributions, find_leaves
+from mpboost.boosting.explaining import compute_contributions, compute_interactions, find_leaves
 from mpboost.data.tables import Table
 from mpboost.datasets.dataset import BinnedDataset
 from mpboost.estimators.base import MinipatchBooster
@@ -26,8 +27,25 @@ from mpboost.estimators.decision_tree import (
 )
 from mpboost.estimators.frames import make_frame
 from mpboost.estimators.inputs import check_table
+from mpboost.estimators.memory import measure_available_memory
 from mpboost.estimators.row_attributes import list_row_attributes
 from mpboost.outputs.contributions import ExplainedOutput
+
+
+def check_n_estimators(n_estimators: Any, n_learners: int) -> None:
+    """Raise an error for a number of learners that a model of ``n_learners`` cannot be cut to."""
+    if not isinstance(n_estimators, Integral) or not 1 <= int(n_estimators) <= n_learners:
+        raise ValueError(
+            f"n_estimators={n_estimators!r} must be a whole number between 1 and {n_learners}, the learners there are."
+        )
+
+
+def _check_covers(trees: TreeEnsemble, remedy: str) -> None:
+    if not trees.forest.has_covers:
+        raise ValueError(
+            "This model does not know how many training rows went down each branch, since an older version saved it: "
+            + remedy
+        )
 
 
 class ExplainedBooster(MinipatchBooster):
@@ -98,6 +116,47 @@ class ExplainedBooster(MinipatchBooster):
             X.check_intact()
         contributions = contributions[:, 0] if contributions.shape[1] == 1 else contributions
         return self._make_explanation(contributions, table) if as_explanation else contributions
+
+    def predict_interactions(self, X: Any) -> Floats:
+        """Compute how much pairs of features contribute together to the prediction for each row: interactions.
+
+        A row gets a symmetric matrix, whose rows add up to its contributions (``predict_contributions``). Off the
+        diagonal is what two features contribute together beyond what each contributes without the other, half of it
+        for each; on the diagonal is what a feature contributes on its own. The last row and column have only the
+        expected output, in the corner. These are the Shapley interaction values of shap and XGBoost. Features that are
+        unknown send a row both ways, in proportion to the training rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
+            Rows to explain. The matrix of each takes memory: 8 (n_features + 1)^2 bytes, for each of more than two
+            classes.
+
+        Returns
+        -------
+        interactions : array of shape (n_samples, n_features + 1, n_features + 1)
+            With more than two classes (n_samples, n_classes, n_features + 1, n_features + 1).
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from mpboost import MPGradientBoostingRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = MPGradientBoostingRegressor(n_estimators=50, random_state=0).fit(X, y)
+        >>> interactions = model.predict_interactions(X[:3])
+        >>> interactions.shape
+        (3, 11, 11)
+        >>> bool(abs(interactions.sum(axis=2) - model.predict_contributions(X[:3])).max() < 1e-10)
+        True
+        """
+        trees = self._get_trees("predict_interactions explains")
+        _check_covers(trees, "fit it again.")
+        table = check_table(self, X)
+        self._check_room(table)
+        interactions = compute_interactions(trees, table, self._explained_output, make_threads(self.n_jobs))
+        if isinstance(X, BinnedDataset):
+            X.check_intact()
+        return interactions[:, 0] if interactions.shape[1] == 1 else interactions
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """Find the leaf of each row in each tree.
@@ -195,8 +254,7 @@ class ExplainedBooster(MinipatchBooster):
         """
         check_is_fitted(self)
         n_learners = len(self._ensemble)
-        if not 1 <= n_estimators <= n_learners:
-            raise ValueError(f"n_estimators={n_estimators} must be between 1 and {n_learners}, the learners there are.")
+        check_n_estimators(n_estimators, n_learners)
         model = copy(self)
         dropped = {"_run", *list_row_attributes(type(self))}
         state = {name: value for name, value in vars(self).items() if name not in dropped}
@@ -214,19 +272,31 @@ class ExplainedBooster(MinipatchBooster):
         model.__dict__ = state
         return model
 
+    def _limit(self, n_estimators: int | None) -> Self:
+        """Return the model that predicts with so many learners; None for all."""
+        return self if n_estimators is None else self.truncate(n_estimators)
+
     def _contribute(self, table: Table, background: Any = None) -> Floats:
         """Compute contributions to all outputs, (n_rows, n_outputs, n_features + 1)."""
         trees = self._get_trees("Contributions explain")
         others = None if background is None else self._check_background(background)
-        if others is None and not trees.forest.has_covers:
-            raise ValueError(
-                "This model does not know how many training rows went down each branch, since an older version saved "
-                "it: fit it again, or pass rows as background."
-            )
+        if others is None:
+            _check_covers(trees, "fit it again, or pass rows as background.")
         contributions = compute_contributions(trees, table, self._explained_output, make_threads(self.n_jobs), others)
         if isinstance(background, BinnedDataset):
             background.check_intact()
         return contributions
+
+    def _check_room(self, table: Table) -> None:
+        """Raise an error if the interactions of a table do not fit in memory."""
+        n_outputs, width, available = self._explained_output.n_outputs, table.n_columns + 1, measure_available_memory()
+        needed = 8 * table.n_rows * n_outputs * width**2
+        if available is not None and needed > available:
+            raise MemoryError(
+                f"Interactions of {table.n_columns} features for {table.n_rows} rows"
+                f"{f' and {n_outputs} classes' if n_outputs > 1 else ''} take {needed / 2**30:.1f} GiB of memory, but "
+                f"only {available / 2**30:.1f} GiB are available: explain fewer rows at a time."
+            )
 
     def _get_trees(self, what: str) -> TreeEnsemble:
         """Get the native trees, or say that there are none."""

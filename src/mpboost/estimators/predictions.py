@@ -40,7 +40,7 @@ class DatasetScore:
 class ClassPredictions(DatasetScore, ClassifierMixin, ExplainedBooster):
     """Base class of the classifiers: their predictions."""
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Any, *, n_estimators: int | None = None) -> Floats:
         """Compute the decision function: votes times the learning rate, or, of a gradient model, log odds.
 
         The decision always agrees with ``predict``: at a tie of votes, the class with the most weight in training gets
@@ -50,36 +50,44 @@ class ClassPredictions(DatasetScore, ClassifierMixin, ExplainedBooster):
         ----------
         X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         decision : array of shape (n_samples,) or (n_samples, n_classes)
             For two classes positive for ``classes_[1]``, negative for ``classes_[0]``; for more, a column per class.
         """
-        return self._to_decision(self._judge(X))
+        model = self._limit(n_estimators)
+        return model._to_decision(model._judge(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, *, n_estimators: int | None = None) -> NDArray[Any]:
         """Predict the class of each row: the one with the most votes, or, of a gradient model, the most probable one.
 
         Parameters
         ----------
         X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         labels : array of shape (n_samples,)
             Predicted classes.
         """
-        return self._to_labels(self._judge(X))
+        model = self._limit(n_estimators)
+        return model._to_labels(model._judge(X))
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any, *, n_estimators: int | None = None) -> Floats:
         """Predict the probability of each class; votes are calibrated on the out-of-patch votes of the training rows.
 
         Parameters
         ----------
         X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
@@ -87,7 +95,8 @@ class ClassPredictions(DatasetScore, ClassifierMixin, ExplainedBooster):
             In the order of ``classes_``; rows sum to 1. ``predict`` returns the most probable class, unless a loss of
             your own has an ``inverse_link`` that orders classes otherwise.
         """
-        return self._to_probabilities(self._judge(X))
+        model = self._limit(n_estimators)
+        return model._to_probabilities(model._judge(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Compute the decision function of 1, 2, 3, ... learners.
@@ -167,20 +176,23 @@ class ClassPredictions(DatasetScore, ClassifierMixin, ExplainedBooster):
 class ValuePredictions(DatasetScore, RegressorMixin, ExplainedBooster):
     """Base class of the regressors: their predictions."""
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any, *, n_estimators: int | None = None) -> Floats:
         """Predict numbers.
 
         Parameters
         ----------
         X : array-like, data frame, sparse matrix or BinnedDataset of shape (n_samples, n_features)
             Rows to predict.
+        n_estimators : int, default=None
+            Predict with so many of the first learners, as ``truncate(n_estimators)`` does; None for all.
 
         Returns
         -------
         predictions : array of shape (n_samples,)
             Predicted numbers.
         """
-        return self._to_values(self._total(X), len(self._ensemble))
+        model = self._limit(n_estimators)
+        return model._to_values(model._total(X), len(model._ensemble))
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
         """Predict with 1, 2, 3, ... learners.

@@ -29,7 +29,8 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
     Each iteration draws a minipatch, a few rows and a few features, and trains a decision tree on it. The model
     predicts the mean of its trees. Rows with large errors are drawn more often afterwards (probabilities p), and so are
     features that trees found useful (probabilities q). The mean of the trees that never saw a row gives the
-    out-of-patch score: validation without a hold-out set. The fit stops by this score.
+    out-of-patch score: validation without a hold-out set. The fit stops by this score. For monotonic constraints, see
+    ``MPGradientBoostingRegressor``.
 
     Parameters
     ----------

@@ -137,6 +137,8 @@ class ContributionsDisplay:
             names.append(f"{count(len(rest), 'other feature')}")
             steps.append(float(values[rest].sum()))
         expected, output = float(drawn.expected[0]), float(drawn.expected[0] + values.sum())
+        if abs(output) < 1e-12 * (abs(expected) + np.abs(values).sum()):  # what is left by rounding
+            output = 0.0
         ends = output - np.concatenate([[0.0], np.cumsum(steps)])  # from the top, the output, down to what is expected
         low, high = min(ends.min(), expected), max(ends.max(), expected)
         width = (high - low) or 1.0

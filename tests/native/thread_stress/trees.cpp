@@ -75,7 +75,9 @@ void sum_vectors(const Data& data, Threads& threads, Digest& digest) {
 }
 
 // Contributions to two outputs, for some of the rows: they take long.
-template <bool has_background>
+enum class Asked { contributions, against_background, interactions };
+
+template <Asked asked>
 void explain(const Data& data, Threads& threads, Digest& digest) {
   Forest forest;
   for (Tree tree : {data.small, data.large}) {
@@ -87,8 +89,11 @@ void explain(const Data& data, Threads& threads, Digest& digest) {
   const BinnedColumns rows = data.columns.slice(0, 1000), background = data.columns.slice(1024, 50);
   const double factors[]{1, -1, 0.5, 2};
   const Explained explained{LeafKind::signs, 2, factors};
-  std::vector<double> out(static_cast<std::size_t>(rows.n_rows() * 2 * (rows.n_columns() + 1)));
-  if constexpr (has_background)
+  const std::int64_t width = rows.n_columns() + 1, size = asked == Asked::interactions ? width * width : width;
+  std::vector<double> out(static_cast<std::size_t>(rows.n_rows() * 2 * size));
+  if constexpr (asked == Asked::interactions)
+    add_interactions(forest, rows, explained, out.data(), threads);
+  else if constexpr (asked == Asked::against_background)
     add_background_contributions(forest, rows, background, explained, out.data(), threads);
   else
     add_contributions(forest, rows, explained, out.data(), threads);
@@ -96,8 +101,9 @@ void explain(const Data& data, Threads& threads, Digest& digest) {
 }
 
 constexpr Case cases[] = {
-    {"contributions", true, explain<false>},
-    {"contributions, background", true, explain<true>},
+    {"contributions", true, explain<Asked::contributions>},
+    {"contributions, background", true, explain<Asked::against_background>},
+    {"interactions", true, explain<Asked::interactions>},
     {"leaves", true, find_leaves},
     {"leaf numbers", true, find_leaf_numbers},
     {"votes", true, find_votes},

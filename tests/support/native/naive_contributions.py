@@ -1,4 +1,4 @@
-"""Shapley values by their definition, over all subsets of features: the twin of the native contributions."""
+"""Shapley values and interactions by their definitions, over all subsets of features: twins of the native ones."""
 
 from itertools import combinations
 from math import factorial
@@ -28,6 +28,23 @@ def explain(tree, codes, values, background=None):
             for known in _subsets(others):
                 weight = factorial(len(known)) * factorial(len(others) - len(known)) / factorial(len(used))
                 out[row, feature] += weight * (worth[tuple(sorted((*known, feature)))] - worth[known])
+    return out
+
+
+def explain_pairs(tree, codes, values):
+    """Compute interactions of the columns for each row; the diagonal, and one more row and column, are 0."""
+    n_columns, n_rows = codes.shape
+    used = sorted(set(read_splits(tree)["feature"].tolist()))
+    out = np.zeros((n_rows, n_columns + 1, n_columns + 1))
+    for row in range(n_rows):
+        worth = {known: _follow(tree, codes[:, row], known, values) for known in _subsets(used)}
+        for i, j in combinations(used, 2):
+            others = [k for k in used if k not in (i, j)]
+            for known in _subsets(others):
+                weight = factorial(len(known)) * factorial(len(others) - len(known)) / factorial(len(used) - 1)
+                both, only_i, only_j = (worth[tuple(sorted((*known, *more)))] for more in ((i, j), (i,), (j,)))
+                out[row, i, j] += weight / 2 * (both - only_i - only_j + worth[known])
+            out[row, j, i] = out[row, i, j]
     return out
 
 
