@@ -92,6 +92,17 @@ def test_confusion_can_be_read_for_any_number_of_classes(n_classes, name):
     assert len(display.text_) == (2 * n_classes - 1 if n_classes <= 40 else 0)
 
 
+def test_confusion_has_its_colour_bar_beside_the_matrix_in_narrow_axes():
+    import matplotlib.pyplot as plt
+
+    _, panels = plt.subplots(1, 2, figsize=(7.4, 3.6), layout="constrained")
+    display = OOPConfusionDisplay(np.array([[1500, 20], [30, 1500]]), display_labels=["no", "yes"]).plot(ax=panels[0])
+    draw(display)
+    bar = display.im_.colorbar.ax
+    assert bar.get_window_extent().height == pytest.approx(display.ax_.get_window_extent().height)
+    assert_apart(read_boxes([*bar.get_yticklabels(), display.ax_.xaxis.label]))
+
+
 @pytest.mark.parametrize("task", NUMBERS)
 @pytest.mark.parametrize("kind", ["residual_vs_predicted", "actual_vs_predicted"])
 def test_residuals_are_those_of_the_rows_that_were_judged(models, data, task, kind):

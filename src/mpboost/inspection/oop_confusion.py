@@ -144,9 +144,8 @@ class OOPConfusionDisplay:
         self._name_classes(axes)
         axes.set_ylabel("label")
         axes.set_xlabel(f"prediction\n{count_rows(self.n_rows, self.source)}, {100 * self.accuracy:.1f} % right")
-        axes.figure.colorbar(
-            self.im_, ax=axes, label="share of the label's rows", shrink=0.8, ticks=[0, 0.01, 0.1, 0.5, 1]
-        )
+        beside = axes.inset_axes((1.06, 0.0, 0.06, 1.0))  # as high as the matrix: below it is the number of rows
+        axes.figure.colorbar(self.im_, cax=beside, label="share of the label's rows", ticks=[0, 0.01, 0.1, 0.5, 1])
         self.ax_, self.figure_ = axes, axes.figure
         return self
 
