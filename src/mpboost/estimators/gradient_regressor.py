@@ -301,5 +301,9 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
     def _n_outputs(self) -> int:
         return 1
 
+    @property
+    def _least_value(self) -> float:
+        return 0.0 if self._loss in ("poisson", "gamma") else super()._least_value
+
     def _to_values(self, totals: Floats, n_learners: int) -> Floats:
         return predict_values(self._loss, self._add_baseline(totals))

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from mpboost._arrays import Floats
 from mpboost.estimators.base import PredictedRows
-from mpboost.estimators.explained import ExplainedBooster
+from mpboost.estimators.conformal import IntervalPredictions, SetPredictions
 from mpboost.estimators.inputs import complete_targets
 
 
@@ -37,7 +37,7 @@ class DatasetScore:
         return float(super().score(X, *complete_targets(X, y, sample_weight)))  # type: ignore[misc]
 
 
-class ClassPredictions(DatasetScore, ClassifierMixin, ExplainedBooster):
+class ClassPredictions(DatasetScore, ClassifierMixin, SetPredictions):
     """Base class of the classifiers: their predictions."""
 
     def decision_function(self, X: Any, *, n_estimators: int | None = None) -> Floats:
@@ -173,7 +173,7 @@ class ClassPredictions(DatasetScore, ClassifierMixin, ExplainedBooster):
         """Turn these into probabilities of the classes."""
 
 
-class ValuePredictions(DatasetScore, RegressorMixin, ExplainedBooster):
+class ValuePredictions(DatasetScore, RegressorMixin, IntervalPredictions):
     """Base class of the regressors: their predictions."""
 
     def predict(self, X: Any, *, n_estimators: int | None = None) -> Floats:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from mpboost.data.checks import check_targets
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.inputs import complete_targets
+from mpboost.estimators.out_of_patch import find_judged_rows, present, read_outputs
 from mpboost.estimators.predictions import ClassPredictions
 from mpboost.outputs.difficulty import judge_residuals, judge_shares, judge_votes
-from mpboost.outputs.predictions import NumberPredictions, Predictions, VotePredictions
+from mpboost.outputs.predictions import Predictions
 from mpboost.outputs.statistics import pick_rows
-from mpboost.tasks.losses import RawPredictions
 
 #: Rows that are judged at a time, so that they stay in the cache.
 BATCH_ROWS = 1 << 14
@@ -91,7 +91,7 @@ def judge(model: MinipatchBooster) -> Judgement | None:
         return None
 
     def take(places: NDArray[np.int64]) -> Predictions:
-        return present(model, _read_outputs(model, rows[places]))
+        return present(model, read_outputs(model, rows[places]))
 
     given = model._targets[rows]
     return Judgement(
@@ -109,10 +109,9 @@ def judge(model: MinipatchBooster) -> Judgement | None:
 
 def require_judgement(model: MinipatchBooster) -> Judgement:
     """Return the out-of-patch predictions of a model; raise an error if it has none."""
+    find_judged_rows(model)
     judgement = judge(model)
-    if judgement is None:
-        model.oop_counts_  # noqa: B018 - raises an error that says why, if there are too many rows
-        raise ValueError(f"This model has no out-of-patch predictions. {model._oop_advice}")
+    assert judgement is not None
     return judgement
 
 
@@ -247,15 +246,6 @@ def decode_targets(model: MinipatchBooster, targets: NDArray[Any]) -> NDArray[An
     return decoded
 
 
-def present(model: MinipatchBooster, outputs: NDArray[Any]) -> Predictions:
-    """Make predictions of votes per class, of log odds, or of numbers."""
-    if not hasattr(model, "classes_"):
-        return NumberPredictions(outputs)
-    if not hasattr(model, "_ranks"):
-        return RawPredictions(model._loss, outputs)
-    return VotePredictions(outputs, model._ranks, lambda: model._calibration)
-
-
 def _predict_in_batches(take: Callable[[NDArray[np.int64]], Predictions], n_rows: int) -> NDArray[Any]:
     places = np.arange(n_rows)
     batches = [take(places[start : start + BATCH_ROWS]).predict() for start in range(0, n_rows, BATCH_ROWS)]
@@ -293,7 +283,7 @@ def _are_training_rows(model: MinipatchBooster, given: NDArray[Any], outputs: ND
     if hasattr(model, "_ranks"):
         # The whole model gives a training row at least the votes that it has out of patch.
         rows = np.flatnonzero(model.oop_counts_)
-        is_known = bool((outputs[rows] >= _read_outputs(model, rows)).all())
+        is_known = bool((outputs[rows] >= read_outputs(model, rows)).all())
         is_known &= len(rows) > 0 or n_changed == 0
     else:
         is_known = bool(n_changed <= (0 if hasattr(model, "classes_") else MAX_CHANGED * n_all))
@@ -304,19 +294,3 @@ def _are_training_rows(model: MinipatchBooster, given: NDArray[Any], outputs: ND
             stacklevel=4,
         )
     return is_known and not n_changed
-
-
-def _read_outputs(model: MinipatchBooster, rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Read what learners that never saw these training rows put out: votes per class, log odds, or numbers."""
-    if not hasattr(model, "classes_"):
-        numbers: NDArray[Any] = model.oop_prediction_[rows]
-        return numbers
-    if not hasattr(model, "_ranks"):
-        raw: NDArray[Any] = model.oop_decision_function_[rows]
-        return raw
-    votes = np.rint(model.oop_decision_function_[rows] / model.learning_rate_).astype(np.int64)
-    if votes.ndim == 2:
-        return votes
-    # Models of two classes store the difference and the sum of the votes.
-    n_votes = model.oop_counts_[rows].astype(np.int64)
-    return np.column_stack([n_votes - votes, n_votes + votes]) // 2

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from mpboost.data.checks import check_targets
 from mpboost.estimators.base import MinipatchBooster
+from mpboost.estimators.out_of_patch import present
 from mpboost.estimators.predictions import ClassPredictions, ValuePredictions
-from mpboost.inspection.judgement import encode_targets, present
+from mpboost.inspection.judgement import encode_targets
 from mpboost.outputs.metrics import Metric, name_scoring
 from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS, word_score
 
