@@ -49,8 +49,8 @@ PAGES = {
 PICTURE = PROJECT / "docs" / "images" / "benchmarks"
 SHOWN = (
     "![Score against seconds of each fit, a panel for each set](images/benchmarks.png)\n\n"
-    "*Every fit of the run, a panel for each set: the higher and the further to the left, the better. Stars are ours; the line "
-    "is the frontier, along which no fit is both faster and better. Hollow marks are below the panel.*"
+    "*Every fit of the run, a panel for each set: the higher and the further to the left, the better. Stars are ours; "
+    "the line is the frontier, along which no fit is both faster and better. Hollow marks are below the panel.*"
 )
 NOT_RUN = "*Not run yet: `make benchmarks` fills this in.*"
 #: Sets that README shows, chosen before the run: small and large, two classes, many, and numbers.
@@ -201,10 +201,10 @@ def describe_overview(cells: Cells, rows: Sequence[Row]) -> str:
     commit = rows[-1]["commit"][:10]
     return (
         f"{len(cells)} data sets, one thread, one run of commit `{commit}` (`make benchmarks`). Mean rank over the "
-        f"sets, with its {100 * CONFIDENCE:.0f} % interval; share of sets within {NEAR} points of the best accuracy or R²; "
-        f"median fit time, that of {YARDSTICK}'s defaults being 1. *Early stopping*: {100 * HOLD_OUT:.0f} % of the "
-        f"rows held out, at most {MAX_TREES} trees; ours stop by themselves. *Equal time*: others get the seconds that "
-        f"{OURS_EQUAL} takes."
+        f"sets, with its {100 * CONFIDENCE:.0f} % interval; share of sets within {NEAR} points of the best accuracy or "
+        f"R²; median fit time, that of {YARDSTICK}'s defaults being 1. *Early stopping*: {100 * HOLD_OUT:.0f} % of "
+        f"the rows held out, at most {MAX_TREES} trees; ours stop by themselves. *Equal time*: others get the "
+        f"seconds that {OURS_EQUAL} takes."
     )
 
 

@@ -19,8 +19,7 @@ from benchmarks.clean.picture import COLOURS, draw_sets, find_frontier
 from benchmarks.clean.plan import EXPECTED, Forecast, list_tasks
 from benchmarks.clean.record import CHANGED, MixedRunError, check_mix
 from benchmarks.clean.summary import Cell, collect_cells, compute_standings, estimate, rank
-from benchmarks.common.results import read_rows
-from benchmarks.contestants import CONTESTANTS, find_installed
+from benchmarks.contestants import CONTESTANTS, Plan, find_installed
 from benchmarks.data.collection import COLLECTION
 from benchmarks.data.split_set import SplitSet
 from tests.support.benchmarks import needs
@@ -56,15 +55,13 @@ def test_fits_of_every_mode_learn_and_are_judged(mode, made_up):
         found = run_fit(name, mode, made_up, 0, cap=30.0 if mode != EQUAL else 0.3)
         assert found.keys() == set(FIGURES)
         assert 55 < found["score"] < 90, name
-        assert 0.4 < found["log_loss"] < 1.2
+        assert 0.4 < found["log_loss"] < 3.0
         assert 0.7 < found["auc"] < 1.0
         assert found["stopped"] == ""
 
 
-def test_a_fit_without_a_clock_is_interrupted_and_judged_by_the_trees_that_it_has(made_up, monkeypatch):
+def test_a_fit_without_a_clock_is_interrupted_and_judged_by_the_trees_that_it_has(made_up):
     contestant = CONTESTANTS["HistGradientBoosting"]
-    from benchmarks.contestants import Plan
-
     entry = contestant.enter(made_up, Plan(100_000))
     model, is_cut = fits.fit_within(contestant, entry, made_up.y_train, cap=0.5)
     assert is_cut
@@ -76,14 +73,16 @@ def test_a_fit_without_a_clock_is_interrupted_and_judged_by_the_trees_that_it_ha
 
 
 def test_an_interrupt_is_taken_back():
-    with pytest.raises(fits.TimeIsUpError), interrupt_after(0.02):
-        while True:
+    def work():
+        end = time.process_time() + 0.1
+        while time.process_time() < end:
             math.factorial(50)
+
+    with pytest.raises(fits.TimeIsUpError), interrupt_after(0.02):
+        work()
     with interrupt_after(0.05):
         pass
-    end = time.process_time() + 0.1
-    while time.process_time() < end:
-        math.factorial(50)
+    work()
 
 
 @pytest.mark.parametrize("name", ["LightGBM", "XGBoost", "CatBoost"])
@@ -102,8 +101,6 @@ def test_early_stopping_stops_before_all_trees(name, made_up):
     contestant = CONTESTANTS[name]
     if not contestant.is_installed:
         pytest.skip(f"{name} is not installed")
-    from benchmarks.contestants import Plan
-
     entry = contestant.enter(made_up, Plan(fits.MAX_TREES))
     held_out = choose_held_out(made_up.y_train, 0, is_regression=False)
     entry, y = contestant.stop_early(entry, made_up.y_train, held_out, patience=5)
@@ -188,10 +185,12 @@ def test_a_run_goes_on_where_it_stood_and_mixes_only_if_told(tmp_path, monkeypat
         calls.append(task.set_name)
         if task.set_name == "colon" and calls.count("colon") == 1:
             return [], "broken"
-        names = [(mode, name) for mode, found in MODES.items() for name in find_installed(found)]
-        lines = make_rows({task.set_name: {name: 50.0 for _, name in names}})
-        unequal = [row | {"mode": mode} for row, (mode, _) in zip(2 * lines, names, strict=False)]
-        return [{name: value for name, value in row.items() if name != "commit"} for row in unequal], ""
+        figures = dict.fromkeys(FIGURES, 0.5) | {"stopped": ""}
+        return [
+            {"set": task.set_name, "seed": task.seed, "mode": mode, "contestant": name, **figures}
+            for mode, names in MODES.items()
+            for name in find_installed(names)
+        ], ""
 
     monkeypatch.setattr(command, "try_row", pretend)
     monkeypatch.setattr(record, "differs_from", lambda commit: False)
