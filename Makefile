@@ -157,7 +157,7 @@ bench-datasets: $(VENV)/bench.stamp  ## Measure datasets on disk, to 100 million
 bench-export: $(VENV)/bench.stamp  ## Hold exported models to predict on a million rows; measure their speed.
 	$(BIN)/python -m benchmarks.export $(QUICK_FLAG)
 
-# MINUTES=40: begin no row that would end later. LIMIT=30: seconds of a peer's fit, by default 60. A run that was interrupted goes on; FRESH=1 starts anew.
+# MINUTES=40: begin no row that would end later. LIMIT=120: seconds of a peer's fit, by default 40. A run that was interrupted goes on; FRESH=1 starts anew.
 benchmarks: $(VENV)/bench.stamp  ## Run what README and docs/benchmarks.md quote, and write their tables (WORKERS=2 MINUTES=40).
 	$(BIN)/python -m benchmarks.clean --workers $(WORKERS) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(LIMIT),--limit $(LIMIT)) \
 	  $(if $(FRESH),--fresh) $(QUICK_FLAG)

@@ -26,7 +26,7 @@ from benchmarks.common.side_by_side import run_side_by_side
 from benchmarks.contestants import find_installed
 from benchmarks.data.collection import COLLECTION, find_all
 
-N_SEEDS, LIMIT = 3, 60.0
+N_SEEDS, LIMIT = 3, 40.0
 QUICK_ROWS, QUICK_LIMIT = 300, 2.0
 #: A load average at which something else runs.
 BUSY = 0.5
