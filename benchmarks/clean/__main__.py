@@ -71,15 +71,18 @@ def main(arguments: list[str] | None = None) -> int:
         print_heading(f"{len(tasks)} rows, {len(known)} are known; {options.workers} at a time")
         record, forecast = RunRecord(folder / RECORD, part), Forecast(tasks, options.workers, options.minutes)
         work = partial(try_row, limit=limit, n_rows=QUICK_ROWS if options.quick else None)
-        for n_done, (task, (lines, failure)) in enumerate(run_side_by_side(work, tasks, options.workers), 1):
-            forecast.note(task, was_run=bool(lines))
-            if lines:
-                table.add(line | {"commit": part["commit"]} for line in lines)
-                record.note_row()
-            if failure:
-                failed.append(f"{task.set_name}, seed {task.seed}")
-                print_line(failure)
-            print_line(f"{n_done}/{len(tasks)} {describe(task, lines)}; {forecast}")
+        try:
+            for n_done, (task, (lines, failure)) in enumerate(run_side_by_side(work, tasks, options.workers), 1):
+                forecast.note(task, was_run=bool(lines))
+                if lines:
+                    table.add(line | {"commit": part["commit"]} for line in lines)
+                    record.note_row()
+                if failure:
+                    failed.append(f"{task.set_name}, seed {task.seed}")
+                    print_line(failure)
+                print_line(f"{n_done}/{len(tasks)} {describe(task, lines)}; {forecast}")
+        except KeyboardInterrupt:
+            print_line("Interrupted; the same command goes on from here.")
         page.show(folder, is_published=folder == page.PUBLISHED)
 
     failed: list[str] = []

@@ -78,9 +78,8 @@ def show(folder: Path, *, is_published: bool) -> None:
     for path, text in pages.items():
         path.write_text(text, encoding="utf-8")
     cells = read_cells(folder)
-    drawn = (
-        save_picture(draw_sets(cells), PICTURE if is_published else folder / "images" / "benchmarks") if cells else []
-    )
+    picture = PICTURE if is_published else folder / "images" / PICTURE.name
+    drawn = save_picture(draw_sets(cells), picture, has_svg=False) if cells else []
     print_line(f"written: {', '.join(str(path) for path in (*pages, *drawn))}")
 
 

@@ -217,6 +217,26 @@ def test_a_run_goes_on_where_it_stood_and_mixes_only_if_told(tmp_path, monkeypat
     assert len(calls) == 6
 
 
+@needs("vehicle.npz")
+def test_an_interrupted_run_says_how_it_goes_on(tmp_path, monkeypatch, capsys):
+    def interrupt(task, limit, n_rows):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "try_row", interrupt)
+    assert command.main(["--quick", "--only", "vehicle", "--mix", "--output", str(tmp_path)]) == 0
+    assert "Interrupted; the same command goes on" in capsys.readouterr().out
+    assert page.NOT_RUN in (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+
+
+def test_columns_of_too_many_categories_are_numbers_for_the_histogram_booster():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.arange(300), rng.integers(3, size=300)]).astype(float)
+    split_set = SplitSet("words", X, X[:, 1] > 0, X, X[:, 1] > 0, categorical=(0, 1))
+    entry = CONTESTANTS["HistGradientBoosting"].enter(split_set, Plan(5))
+    assert entry.model.categorical_features == [1]
+    assert entry.model.fit(entry.X_train, split_set.y_train).score(entry.X_test, split_set.y_test) == 1.0
+
+
 def test_a_run_is_not_mixed_with_changes_or_other_libraries(monkeypatch):
     part = {"commit": "abc", "versions": {"a": "1"}, "processor": "p", "workers": 2, "limit_seconds": 60.0}
     monkeypatch.setattr(record, "differs_from", lambda commit: False)
