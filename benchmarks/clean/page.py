@@ -126,7 +126,6 @@ def write_blocks(folder: Path) -> dict[str, str]:
 
 def describe_run(parts: Sequence[dict[str, Any]], rows: Sequence[Row]) -> str:
     """Say what was measured, on what, with what, when and how."""
-    commits = list(dict.fromkeys(row["commit"] for row in rows))
     last = parts[-1]
     minutes = sum((_read_time(part["ended"]) - _read_time(part["began"])).total_seconds() for part in parts) / 60.0
     seeds = count_seeds(rows)
@@ -136,7 +135,7 @@ def describe_run(parts: Sequence[dict[str, Any]], rows: Sequence[Row]) -> str:
     loads = ", ".join(f"{part['load_average'][0]:.2f}" for part in parts)
     side_by_side = "one set at a time" if last["workers"] == 1 else f"{last['workers']} sets side by side"
     lines = [
-        f"Commit{'s' if len(commits) > 1 else ''} {', '.join(f'`{commit[:10]}{commit[40:]}`' for commit in commits)}, "
+        f"{name_commits(rows).capitalize()}, "
         f"begun {parts[0]['began'][:16].replace('T', ' ')}, {minutes:.0f} minutes in {len(parts)} "
         f"part{'s' if len(parts) > 1 else ''}.",
         f"{last['processor']}, {last['cores']} cores, {last['system']}; {side_by_side}"
@@ -144,10 +143,17 @@ def describe_run(parts: Sequence[dict[str, Any]], rows: Sequence[Row]) -> str:
         f"Load average before the run began: {loads}. A fit took {idle:.2f} times as long on the wall as on the "
         "processor (median); on a machine with nothing else to do it is 1.",
         ", ".join(f"{name} {version}" for name, version in last["versions"].items()) + ".",
-        f"{len(seeds)} sets, {f'{few} to {many}' if few < many else few} splits of each, {len(rows)} fits. "
+        f"{len(seeds)} sets, splits of each: {f'{few} to {many}' if few < many else few}; {len(rows)} fits. "
         f"A fit of a peer may take {last['limit_seconds']:g} s; {n_stopped} were stopped there.",
     ]
     return "\n".join(f"- {line}" for line in lines)
+
+
+def name_commits(rows: Sequence[Row]) -> str:
+    """Name the commit that was measured, or those of a run that was mixed."""
+    commits = dict.fromkeys(row["commit"] for row in rows)
+    names = ", ".join(f"`{commit[:10]}{commit[40:]}`" for commit in commits)
+    return f"commit {names}" if len(commits) == 1 else f"commits {names}"
 
 
 def count_seeds(rows: Sequence[Row]) -> dict[str, int]:
@@ -197,9 +203,8 @@ def tabulate_overview(cells: Cells) -> str:
 
 def describe_overview(cells: Cells, rows: Sequence[Row]) -> str:
     """Say what the table of all modes shows."""
-    commit = rows[-1]["commit"][:10]
     return (
-        f"{len(cells)} data sets, one thread, one run of commit `{commit}` (`make benchmarks`). Mean rank over the "
+        f"{len(cells)} data sets, one thread, one run of {name_commits(rows)} (`make benchmarks`). Mean rank over the "
         f"sets, with its {100 * CONFIDENCE:.0f} % interval; share of sets within {NEAR} points of the best accuracy or "
         f"R²; median fit time, that of {YARDSTICK}'s defaults being 1. *Early stopping*: {100 * HOLD_OUT:.0f} % of "
         f"the rows held out, at most {MAX_TREES} trees; ours stop by themselves. *Equal time*: others get the "

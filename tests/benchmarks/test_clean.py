@@ -286,6 +286,12 @@ def test_losses_name_the_winner_and_come_worst_first():
     assert re.findall(r"\| (\w) \| ([\d.]+ \(\w+\))", text) == [("c", "5.00 (LightGBM)"), ("b", "1.00 (LightGBM)")]
 
 
+def test_a_mixed_run_names_all_its_commits():
+    rows = make_rows({"a": {"LightGBM": 1.0}}) + make_rows({"b": {"LightGBM": 1.0}}, commit=f"{'d' * 40}{CHANGED}")
+    assert page.name_commits(rows[:1]) == "commit `cccccccccc`"
+    assert page.name_commits(rows) == "commits `cccccccccc`, `dddddddddd with changes`"
+
+
 def test_frontier_has_who_is_faster_or_better():
     def at(seconds, score):
         return Cell(score, 0.5, 0.5, seconds, 0.1, 1.0, 1.0, 0)
