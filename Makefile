@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja wheel
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo demo-dask test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-compare fingerprints sanitize sanitize-threads clang tidy clean
+.PHONY: help demo demo-dask test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-compare benchmarks fingerprints sanitize sanitize-threads clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -156,6 +156,11 @@ bench-datasets: $(VENV)/bench.stamp  ## Measure datasets on disk, to 100 million
 
 bench-export: $(VENV)/bench.stamp  ## Hold exported models to predict on a million rows; measure their speed.
 	$(BIN)/python -m benchmarks.export $(QUICK_FLAG)
+
+# MINUTES=40: begin no row that would end later. LIMIT=120: seconds of a peer's fit, by default 40. A run that was interrupted goes on; FRESH=1 starts anew.
+benchmarks: $(VENV)/bench.stamp  ## Run what README and docs/benchmarks.md quote, and write their tables (WORKERS=2 MINUTES=40).
+	$(BIN)/python -m benchmarks.clean --workers $(WORKERS) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(LIMIT),--limit $(LIMIT)) \
+	  $(if $(FRESH),--fresh) $(QUICK_FLAG)
 
 BASE ?= HEAD
 bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revision>, in turns: did anything become slower or worse?

@@ -20,6 +20,9 @@ class _Booster(WatchedContestant):
     def translate(self, settings: Settings) -> dict[str, Any]:
         return {"max_depth": settings["depth"], "learning_rate": settings["learning_rate"]}
 
+    def watch_loss(self, X: Any, y: Labels, patience: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"early_stopping_rounds": patience}, {"eval_set": [(X, y)]}
+
 
 class LightGBM(_Booster):
     """LightGBM, which is told at the fit which columns hold codes of categories."""
@@ -31,6 +34,9 @@ class LightGBM(_Booster):
         model = self.make(plan, is_regression=split_set.is_regression, **parameters)
         told = {"categorical_feature": list(split_set.categorical)} if split_set.categorical else {}
         return Entry(model, split_set.X_train, split_set.X_test, told)
+
+    def watch_loss(self, X: Any, y: Labels, patience: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"early_stopping_rounds": patience}, {"eval_X": X, "eval_y": y}
 
     def limit_leaves(self, n_leaves: int) -> dict[str, Any]:
         return {"num_leaves": n_leaves}
@@ -45,9 +51,12 @@ class LightGBM(_Booster):
     def watch(self, entry: Entry, y: Labels, clock: StageClock) -> Any:
         from lightgbm.callback import EarlyStopException
 
+        losses: list[float] = []
+
         def look(environment: Any) -> None:
+            losses.extend(result[2] for result in environment.evaluation_result_list[:1])
             if clock.tick(environment.iteration + 1):
-                raise EarlyStopException(environment.iteration, [])
+                raise EarlyStopException(int(np.argmin(losses)) if losses else environment.iteration, [])
 
         return entry.model.fit(entry.X_train, y, callbacks=[look], **entry.fit_arguments)
 
@@ -79,7 +88,7 @@ class XGBoost(_Booster):
             def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
                 return clock.tick(epoch + 1)
 
-        return entry.model.set_params(callbacks=[Look()]).fit(entry.X_train, y)
+        return entry.model.set_params(callbacks=[Look()]).fit(entry.X_train, y, verbose=False, **entry.fit_arguments)
 
     def predict_stage(self, model: Any, X: Any, n_trees: int) -> Labels:
         return model.predict(X, iteration_range=(0, n_trees))
@@ -111,7 +120,7 @@ class CatBoost(_Booster):
             def after_iteration(self, info: Any) -> bool:
                 return not clock.tick(info.iteration)
 
-        return entry.model.fit(entry.X_train, y, callbacks=[Look()])
+        return entry.model.fit(entry.X_train, y, callbacks=[Look()], **entry.fit_arguments)
 
     def predict_stage(self, model: Any, X: Any, n_trees: int) -> Labels:
         return model.predict(X, ntree_end=n_trees)

@@ -103,6 +103,24 @@ class Contestant:
         model = self.make(plan, is_regression=split_set.is_regression, **told | parameters)
         return Entry(model, split_set.X_train, split_set.X_test)
 
+    def stop_early(self, entry: Entry, y: Labels, held_out: NDArray[np.bool_], patience: int) -> tuple[Entry, Labels]:
+        """Let a fit stop by its loss on rows that it does not learn from; give the entry, and the labels of the others.
+
+        It stops when so many trees in a row have not lowered the loss.
+        """
+        parameters, arguments = self.watch_loss(entry.X_train[held_out], y[held_out], patience)
+        fit_arguments = entry.fit_arguments | arguments
+        model = entry.model.set_params(**parameters)
+        return Entry(model, entry.X_train[~held_out], entry.X_test, fit_arguments), y[~held_out]
+
+    def watch_loss(self, X: Any, y: Labels, patience: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Give the parameters, and the arguments of ``fit``, with which it stops by its loss on these rows."""
+        raise NotImplementedError
+
+    def rescue(self, model: Any) -> bool:
+        """Let a model whose fit was interrupted predict by the trees that it has; tell whether it can."""
+        return False
+
     def limit_leaves(self, n_leaves: int) -> dict[str, Any]:
         """Give the parameters for trees of up to so many leaves, grown leaf by leaf; none if the library has none."""
         return {}

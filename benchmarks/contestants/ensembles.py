@@ -1,6 +1,7 @@
 """The ensembles of scikit-learn."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -95,11 +96,31 @@ class RandomForest(_ExactTrees):
             yield n_trees, model.predict(split_set.X_test)
 
 
+#: Most categories that the histogram booster takes in a column.
+MAX_CATEGORIES = 255
+
+
 class HistGradientBoosting(Contestant):
     """The histogram booster, whose threads are limited from outside, and which cannot be watched."""
 
     classifier, regressor = "HistGradientBoostingClassifier", "HistGradientBoostingRegressor"
     plan_names = ("max_iter", "random_state", "")
+
+    def enter(self, split_set: SplitSet, plan: Plan, **parameters: Any) -> Entry:
+        """Make an estimator; columns with more categories than it takes are numbers for it."""
+        X = split_set.X_train
+        few = tuple(j for j in split_set.categorical if not np.nanmax(X[:, j], initial=0) >= MAX_CATEGORIES)
+        return super().enter(replace(split_set, categorical=few), plan, **parameters)
+
+    def watch_loss(self, X: Any, y: Labels, patience: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"early_stopping": True, "n_iter_no_change": patience}, {"X_val": X, "y_val": y}
+
+    def rescue(self, model: Any) -> bool:
+        iterations = getattr(model, "_predictors", [])
+        if iterations and len(iterations[-1]) < model.n_trees_per_iteration_:
+            iterations.pop()  # an iteration that has not a tree for each class
+        model._in_fit = False
+        return bool(iterations)
 
     def limit_leaves(self, n_leaves: int) -> dict[str, Any]:
         return {"max_leaf_nodes": n_leaves, "early_stopping": False}

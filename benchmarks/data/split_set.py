@@ -24,9 +24,9 @@ class SplitSet:
     is_regression: bool = False
 
     def encode(self) -> "SplitSet":
-        """Give the classes numbers from 0 on, as XGBoost wants them."""
+        """Give the classes numbers from 0 on, as XGBoost wants them; one that is only among the test rows is -1."""
         if self.is_regression:
             return self
-        classes = np.unique(self.y_train)
-        y_train, y_test = (np.searchsorted(classes, y) for y in (self.y_train, self.y_test))
-        return replace(self, y_train=y_train, y_test=y_test)
+        classes, y_train = np.unique(self.y_train, return_inverse=True)
+        y_test = np.searchsorted(classes, self.y_test).clip(max=len(classes) - 1)
+        return replace(self, y_train=y_train, y_test=np.where(classes[y_test] == self.y_test, y_test, -1))
