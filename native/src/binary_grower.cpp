@@ -62,6 +62,9 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
     if (is_set) category_sets.push_back(choice.set);
     splits.push_back(
         {static_cast<std::int32_t>(patch.features[place]), 0, 0, categories, choice.bin, choice.missing_left, 0});
+    if (!has_weights())
+      grown.sides.push_back(
+          {{left.size(), left.n_positive - left.n_negative}, {right.size(), right.n_positive - right.n_negative}});
     // In proportion to the decrease of impurity.
     grown.importances[place] += choice.score / static_cast<double>(node.weight());
     pending_.push_back(right);  // left is taken first: preorder
