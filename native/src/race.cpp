@@ -471,7 +471,7 @@ std::vector<Arrivals> race_source(const Source& source, std::int64_t n_first, st
                                   std::span<const Stream> streams, Threads& threads) {
   const std::int64_t n = n_first + n_next;
   std::vector<Arrivals> all(streams.size());
-  if (n <= 0) return all;
+  if (n <= 0 || streams.empty()) return all;
   const auto heats = run_heats(source, n, streams, 0, threads);
   for (std::size_t k = 0; k < streams.size(); ++k) {
     add_heat(heats[k], n_first, n_next, all[k]);
@@ -498,7 +498,7 @@ template <class Source>
 std::vector<Candidates> race_part_of(const Source& source, std::int64_t n, std::int64_t first_item,
                                      std::span<const Stream> streams, Threads& threads) {
   std::vector<Candidates> all(streams.size());
-  if (n <= 0) return all;
+  if (n <= 0 || streams.empty()) return all;
   auto heats = run_heats(source, n, streams, first_item, threads);
   for (std::size_t k = 0; k < streams.size(); ++k) {
     const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());
