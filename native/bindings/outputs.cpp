@@ -105,6 +105,21 @@ void bind_votes(nb::module_& module) {
       nb::arg("sample_weights").none(), nb::arg("threads"), nb::arg("sums").none() = nb::none(),
       "Add a learner's votes, given as an array or as a tree to apply, to the totals; return how many rows (or what "
       "weight of them) the totals, and the totals without the rows' own patches, get right.");
+
+  module.def(
+      "count_sides",
+      [](Vector<const std::int64_t> rows, Vector<const std::int8_t> labels, Vector<Count> total,
+         Vector<Count> in_patch) {
+        const auto n_rows = static_cast<std::int64_t>(labels.size());
+        check_size(total, n_rows, one_per_row);
+        check_size(in_patch, n_rows, one_per_row);
+        check_indices(rows, n_rows, "there is no such row");
+        const Sides sides = count_sides(
+            BinaryOutputs<Count>{n_rows, labels.data(), total.data(), in_patch.data(), nullptr}, as_span(rows));
+        return std::pair(sides.n_wrong, sides.n_right);
+      },
+      nb::arg("rows"), nb::arg("labels"), nb::arg("total").noconvert(), nb::arg("in_patch").noconvert(),
+      "Count the rows that the totals without the rows' own patches get wrong and right; 0 is neither.");
 }
 
 template <class Count>

@@ -189,7 +189,9 @@ void bind_sampling(nb::module_& module) {
       nb::arg("probabilities").noconvert(), nb::arg("log_weights").noconvert(), nb::arg("items"), nb::arg("targets"),
       nb::arg("momentum"), nb::arg("exploration"),
       "Move the probabilities of some items by `momentum` towards their targets, shares of the mass that they have "
-      "together; refresh the log-weights of all of them for draws with a share of uniform ones.");
+      "together; refresh the log-weights of all of them for draws with a share of uniform ones. Targets of 0 alone "
+      "change "
+      "nothing.");
 
   module.def(
       "remember_importances",

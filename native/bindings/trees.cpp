@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "mpboost/apply.hpp"
 #include "mpboost/binary_grower.hpp"
@@ -160,6 +161,28 @@ void bind_grow(nb::class_<Grower>& cls) {
 }
 
 template <class Label>
+nb::tuple credit_unseen(const Tree& tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
+                        const Vector<const std::int64_t>& unseen_rows, std::span<const SplitSides> sides = {}) {
+  check_columns(tree, columns);
+  check_single(tree.n_outputs);
+  check_indices(unseen_rows, columns.n_rows(), "there is no such unseen row");
+  UnseenCredits credits;
+  {
+    nb::gil_scoped_release release;
+    credits = unseen_importances(tree, columns, patch, as_span(unseen_rows), sides);
+  }
+  std::vector<double> gains;
+  for (const SizeGains& size : credits.gains) gains.insert(gains.end(), {size.promised, size.kept, size.squares});
+  return nb::make_tuple(to_numpy(std::move(credits.importances)), values_to_numpy(std::move(gains), 3));
+}
+
+template <class Label>
+nb::tuple credit_unseen(const GrownTree& grown, const BinnedColumns& columns, const Minipatch<Label>& patch,
+                        const Vector<const std::int64_t>& unseen_rows) {
+  return credit_unseen(grown.tree, columns, patch, unseen_rows, grown.sides);
+}
+
+template <class Label>
 void bind_importances(nb::module_& module) {
   module.def(
       "permutation_importances",
@@ -181,29 +204,25 @@ void bind_importances(nb::module_& module) {
       "What a tree loses on some rows when one feature is shuffled among them: accuracy or, with numbers, squared "
       "error.");
 
-  module.def(
-      "unseen_importances",
-      [](const Tree& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
-         Vector<const std::int64_t> features, Vector<const Label> labels, Vector<const std::int64_t> unseen_rows,
-         const OptionalWeights& weights) {
-        const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
-        check_columns(tree, columns);
-        check_single(tree.n_outputs);
-        check_indices(unseen_rows, columns.n_rows(), "there is no such unseen row");
-        UnseenCredits credits;
-        {
-          nb::gil_scoped_release release;
-          credits = unseen_importances(tree, columns, patch, as_span(unseen_rows));
-        }
-        std::vector<double> gains;
-        for (const SizeGains& size : credits.gains) gains.insert(gains.end(), {size.promised, size.kept, size.squares});
-        return nb::make_tuple(to_numpy(std::move(credits.importances)), values_to_numpy(std::move(gains), 3));
-      },
-      nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(),
-      nb::arg("unseen_rows"), nb::arg("weights") = nb::none(),
+  const auto bind_unseen = [&]<class Credited>(std::type_identity<Credited>, const char* name, const char* doc) {
+    module.def(
+        "unseen_importances",
+        [](const Credited& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+           Vector<const std::int64_t> features, Vector<const Label> labels, Vector<const std::int64_t> unseen_rows,
+           const OptionalWeights& weights) {
+          const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
+          return credit_unseen(tree, columns, patch, unseen_rows);
+        },
+        nb::arg(name), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(),
+        nb::arg("unseen_rows"), nb::arg("weights") = nb::none(), doc);
+  };
+  bind_unseen(
+      std::type_identity<Tree>(), "tree",
       "How far the splits of a tree move what it says about rows that it never saw towards their labels: by feature, "
       "and by the size of nodes. Row k of the latter is about nodes of 2^k to 2^(k + 1) - 1 rows: what their splits "
       "promise, what they keep, and the sum of squares of what each of them keeps.");
+  bind_unseen(std::type_identity<GrownTree>(), "grown",
+              "The same, faster, of a tree that was grown on these rows, features, labels and weights.");
 }
 
 void bind_grower(nb::module_& module) {

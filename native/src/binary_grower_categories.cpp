@@ -16,32 +16,36 @@ bool BinaryGrower::Category::operator<(const Category& other) const {
 // The rows of a node by code, for some lanes side by side: in a single lane, a count would wait for the one before.
 struct BinaryGrower::CategoryCounts {
   using Counts = std::array<std::array<std::int32_t, used_lanes>, 256>;
-  Counts n_rows, weights, positives;  // weights, below 2^31, where rows have any
+  Counts n_rows[2], weights[2];  // of negatives and positives; weights, below 2^31, only where rows have any
 
-  void clear(std::size_t n_bins) {
-    for (Counts* counts : {&n_rows, &weights, &positives}) {
-      std::fill_n(counts->begin(), n_bins, Counts::value_type{});
-      (*counts)[missing_code] = {};
+  void clear(std::size_t n_bins, bool has_weights) {
+    for (auto* counts : {&n_rows, &weights}) {
+      if (counts == &weights && !has_weights) continue;
+      for (Counts& of_class : *counts) {
+        std::fill_n(of_class.begin(), n_bins, Counts::value_type{});
+        of_class[missing_code] = {};
+      }
     }
   }
 
   Category describe(std::size_t code, std::size_t lane, bool has_weights) const {
-    return {static_cast<std::uint8_t>(code), n_rows[code][lane], (has_weights ? weights : n_rows)[code][lane],
-            positives[code][lane]};
+    const std::int32_t n = n_rows[0][code][lane] + n_rows[1][code][lane];
+    if (!has_weights) return {static_cast<std::uint8_t>(code), n, n, n_rows[1][code][lane]};
+    return {static_cast<std::uint8_t>(code), n, weights[0][code][lane] + weights[1][code][lane],
+            weights[1][code][lane]};
   }
 };
 
 void BinaryGrower::search_categories(const Node& node, std::size_t first_lane, Choice& choice) {
   CategoryCounts counts;
-  counts.clear(static_cast<std::size_t>(ranges_[first_lane / group_lanes].n_bins));
+  counts.clear(static_cast<std::size_t>(ranges_[first_lane / group_lanes].n_bins), has_weights());
   const std::uint8_t* row = lane_codes(first_lane, node);
   for (std::int32_t i = 0; i < node.size(); ++i, row += group_lanes) {
-    const std::int32_t weight = row_weight(node, i), positive = i < node.n_negative ? 0 : weight;
-    for (std::size_t l = 0; l < used_lanes; ++l) ++counts.n_rows[row[l]][l];
+    const bool is_positive = i >= node.n_negative;
+    CategoryCounts::Counts &n_rows = counts.n_rows[is_positive], &weights = counts.weights[is_positive];
+    for (std::size_t l = 0; l < used_lanes; ++l) ++n_rows[row[l]][l];
     if (has_weights())
-      for (std::size_t l = 0; l < used_lanes; ++l) counts.weights[row[l]][l] += weight;
-    if (positive > 0)
-      for (std::size_t l = 0; l < used_lanes; ++l) counts.positives[row[l]][l] += positive;
+      for (std::size_t l = 0; l < used_lanes; ++l) weights[row[l]][l] += row_weight(node, i);
   }
   for (std::size_t lane = first_lane; lane < first_lane + used_lanes; ++lane)
     if (lane == first_lane || lanes_[lane] != lanes_[lane - 1]) cut_categories(node, lane, counts, choice);
@@ -52,7 +56,7 @@ void BinaryGrower::cut_categories(const Node& node, std::size_t lane, const Cate
   auto* end = categories.begin();
   const auto n_bins = static_cast<std::size_t>(ranges_[lane / group_lanes].n_bins);
   for (std::size_t code = 0; code < n_bins; ++code)
-    if (counts.n_rows[code][lane % used_lanes] > 0) *end++ = counts.describe(code, lane % used_lanes, has_weights());
+    if (const Category some = counts.describe(code, lane % used_lanes, has_weights()); some.n_rows > 0) *end++ = some;
   const Category missing = counts.describe(missing_code, lane % used_lanes, has_weights());
   if (end - categories.begin() + (missing.n_rows > 0) < 2) return;
   std::sort(categories.begin(), end);

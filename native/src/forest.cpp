@@ -16,6 +16,25 @@ std::int64_t count_needed_columns(TreeView tree) {
   return n;
 }
 
+// Finds the leaves of some rows in one tree after the other.
+class LeavesOfRows {
+ public:
+  explicit LeavesOfRows(const BinnedColumns& columns) : columns_(&columns) {}
+
+  // Until the next call.
+  const std::int32_t* find(TreeView tree, std::int64_t row, std::int64_t n) {
+    leaves_.resize(static_cast<std::size_t>(n));
+    finder_.bind(tree, *columns_, n);
+    finder_.find(row, n, leaves_.data());
+    return leaves_.data();
+  }
+
+ private:
+  const BinnedColumns* columns_;
+  LeafFinder finder_;
+  std::vector<std::int32_t> leaves_;
+};
+
 }  // namespace
 
 Forest::Forest(std::vector<Split> splits, std::vector<double> leaf_values, std::vector<std::int64_t> split_offsets,
@@ -85,9 +104,9 @@ Forest Forest::first(std::int64_t n_trees) const {
   return forest;
 }
 
-template <class Take>
+template <class MakeTake>
 void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads,
-                       Take take) const {
+                       MakeTake make_take) const {
   // All trees are applied in turn to so many rows, whose codes and totals stay in the cache. More rows bind trees less
   // often, and a tree of many leaves is the faster the more rows it is applied to: as few times as possible, equally
   // many each.
@@ -102,46 +121,57 @@ void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::in
   threads.for_ranges(n_rows, grain, [&](std::int64_t first, std::int64_t last) {
     const std::int64_t n_steps = (last - first + limit - 1) / limit;
     const std::int64_t step = round_up(last - first, n_steps);
-    LeafFinder finder;
-    std::vector<std::int32_t> leaves(static_cast<std::size_t>(std::min(step, last - first)));
-    for (std::int64_t row = first; row < last; row += step) {
-      const std::int64_t n = std::min(step, last - row);
-      for (std::int64_t t = begin; t < end; ++t) {
-        finder.bind(tree(t), columns, n);
-        finder.find(row, n, leaves.data());
-        take(tree(t), leaves.data(), row, n);
-      }
-    }
+    auto take = make_take();
+    for (std::int64_t row = first; row < last; row += step)
+      for (std::int64_t t = begin; t < end; ++t) take(tree(t), row, std::min(step, last - row));
   });
 }
 
 void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
                        Threads& threads) const {
-  for_trees(columns, begin, end, threads,
-            [=](TreeView view, const std::int32_t* leaves, std::int64_t row, std::int64_t n) {
-              for (std::int64_t i = 0; i < n; ++i) totals[row + i] += to_vote(*view.values_of(leaves[i]));
-            });
+  for_trees(columns, begin, end, threads, [&] {
+    return [&, finder = LeavesOfRows(columns), selected = SelectedTree(), bytes = std::vector<std::uint8_t>()](
+               TreeView view, std::int64_t row, std::int64_t n) mutable {
+      if (!LeafFinder::selects(view, n)) {
+        const std::int32_t* leaves = finder.find(view, row, n);
+        for (std::int64_t i = 0; i < n; ++i) totals[row + i] += to_vote(*view.values_of(leaves[i]));
+        return;
+      }
+      bytes.resize(view.n_leaves());
+      std::ranges::transform(view.leaf_values, bytes.begin(), to_vote);
+      selected.bind(view, columns, bytes);
+      for (std::int64_t first = row; first < row + n; first += block_rows) {
+        const std::uint8_t* votes = selected.find(first);
+        for (std::int64_t i = 0; i < std::min(block_rows, row + n - first); ++i)
+          totals[first + i] += static_cast<std::int8_t>(votes[i]);
+      }
+    };
+  });
 }
 
 void Forest::add_class_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int64_t n_classes,
                              std::int32_t* totals, Threads& threads) const {
-  for_trees(columns, begin, end, threads,
-            [=](TreeView view, const std::int32_t* leaves, std::int64_t row, std::int64_t n) {
-              for (std::int64_t i = 0; i < n; ++i)
-                ++totals[(row + i) * n_classes + static_cast<std::int64_t>(*view.values_of(leaves[i]))];
-            });
+  for_trees(columns, begin, end, threads, [&] {
+    return [=, finder = LeavesOfRows(columns)](TreeView view, std::int64_t row, std::int64_t n) mutable {
+      const std::int32_t* leaves = finder.find(view, row, n);
+      for (std::int64_t i = 0; i < n; ++i)
+        ++totals[(row + i) * n_classes + static_cast<std::int64_t>(*view.values_of(leaves[i]))];
+    };
+  });
 }
 
 void Forest::add_values(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, double* totals,
                         Threads& threads) const {
-  for_trees(columns, begin, end, threads,
-            [=](TreeView view, const std::int32_t* leaves, std::int64_t row, std::int64_t n) {
-              double* of_rows = totals + row * view.n_outputs;
-              if (view.n_outputs == 1)
-                for (std::int64_t i = 0; i < n; ++i) of_rows[i] += *view.values_of(leaves[i]);
-              else
-                kernels().add_leaf_values(leaves, n, view.leaf_values.data(), view.n_outputs, of_rows);
-            });
+  for_trees(columns, begin, end, threads, [&] {
+    return [=, finder = LeavesOfRows(columns)](TreeView view, std::int64_t row, std::int64_t n) mutable {
+      const std::int32_t* leaves = finder.find(view, row, n);
+      double* of_rows = totals + row * view.n_outputs;
+      if (view.n_outputs == 1)
+        for (std::int64_t i = 0; i < n; ++i) of_rows[i] += *view.values_of(leaves[i]);
+      else
+        kernels().add_leaf_values(leaves, n, view.leaf_values.data(), view.n_outputs, of_rows);
+    };
+  });
 }
 
 }  // namespace mpboost

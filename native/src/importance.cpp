@@ -58,7 +58,7 @@ struct UnseenRow<std::int8_t> {
   std::int64_t label : 8;
 };
 
-// Rows of a node, or of one side of its split.
+// Rows of a node, or of one side of its split. Of the minipatch there are none where the sides of splits are known.
 template <class Label>
 struct Part {
   std::span<SeenRow<Label>> seen;
@@ -101,20 +101,32 @@ struct Gain {
   double promised = 0, kept = 0;
 };
 
+// Count the rows of the minipatch in a node; 0 if they are all on one side, so that they are not split.
+template <class Label>
+std::size_t count_split_rows(const Part<Label>& left, const Part<Label>& right) {
+  return left.seen.empty() || right.seen.empty() ? 0 : left.seen.size() + right.seen.size();
+}
+
 // Moves of means: of labels -1 and +1, or of numbers.
 template <class Label>
 class MeanMoves {
  public:
-  explicit MeanMoves(const Part<Label>& all) {
+  MeanMoves(const Part<Label>& all, std::span<const SplitSides> sides) : sides_(sides) {
     if constexpr (std::is_same_v<Label, double>) {
       const auto [total, weight] = sum(all);
       origin_ = total / weight;
     }
   }
 
-  Gain move(const Part<Label>& left, const Part<Label>& right, const Shares* shares, Credit& credit) const {
-    const auto [left_sum, left_weight] = sum(left);
-    const auto [right_sum, right_weight] = sum(right);
+  std::size_t count_rows(std::size_t split, const Part<Label>& left, const Part<Label>& right) const {
+    if (sides_.empty()) return count_split_rows(left, right);
+    return static_cast<std::size_t>(sides_[split].left.n_rows + sides_[split].right.n_rows);
+  }
+
+  Gain move(std::size_t split, const Part<Label>& left, const Part<Label>& right, const Shares* shares,
+            Credit& credit) const {
+    const auto [left_sum, left_weight] = sides_.empty() ? sum(left) : known(sides_[split].left);
+    const auto [right_sum, right_weight] = sides_.empty() ? sum(right) : known(sides_[split].right);
     const double mean = shares ? shares->mean(left_sum / left_weight, right_sum / right_weight)
                                : (left_sum + right_sum) / (left_weight + right_weight);
     const Gain of_left = move(left, mean, left_sum / left_weight, credit);
@@ -123,6 +135,8 @@ class MeanMoves {
   }
 
  private:
+  static std::pair<double, double> known(const SplitSides::Side& side) { return {side.sum, side.n_rows}; }
+
   static std::pair<double, double> sum(const Part<Label>& part) {
     if constexpr (std::is_same_v<Label, double>) {
       double sum = 0, weight = 0;
@@ -152,6 +166,7 @@ class MeanMoves {
     return {(to - from) * (to - origin_) * static_cast<double>(part.unseen.size()), (to - from) * sum};
   }
 
+  std::span<const SplitSides> sides_;
   double origin_ = 0;  // of numbers: their mean, which is known without any split
 };
 
@@ -161,14 +176,18 @@ class ShareMoves {
  public:
   using Rows = Part<std::uint16_t>;
 
-  explicit ShareMoves(const Rows& all) {
+  ShareMoves(const Rows& all, std::span<const SplitSides>) {
     std::uint16_t last = 0;
     for (const auto& seen : all.seen) last = std::max(last, seen.label);
     for (const auto& unseen : all.unseen) last = std::max(last, unseen.label);
     for (auto& counts : counts_) counts.resize(std::size_t{last} + 1);
   }
 
-  Gain move(const Rows& left, const Rows& right, const Shares* shares, Credit& credit) {
+  static std::size_t count_rows(std::size_t, const Rows& left, const Rows& right) {
+    return count_split_rows(left, right);
+  }
+
+  Gain move(std::size_t, const Rows& left, const Rows& right, const Shares* shares, Credit& credit) {
     const double weights[] = {count(left, counts_[0]), count(right, counts_[1])};
     const double parts[] = {1 / weights[0], 1 / weights[1]}, whole = 1 / (weights[0] + weights[1]);
     Gain total;
@@ -213,29 +232,31 @@ class Descent {
   Descent(TreeView tree, const BinnedColumns& columns)
       : tree_(tree), columns_(columns), credits_(static_cast<std::size_t>(columns.n_columns())) {}
 
-  void run(const Part<Label>& all) {
+  void run(const Part<Label>& all, std::span<const SplitSides> sides) {
     seen_scratch_.resize(all.seen.size());
     unseen_scratch_.resize(all.unseen.size());
-    Moves moves(all);
+    Moves moves(all, sides);
     std::vector<std::pair<std::int32_t, Part<Label>>> open{{0, all}};  // no recursion: trees may be very deep
     while (!open.empty()) {
       const auto [node, part] = open.back();
       open.pop_back();
       if (node < 0 || part.unseen.empty()) continue;
-      const Split& split = tree_.splits[static_cast<std::size_t>(node)];
+      const auto number = static_cast<std::size_t>(node);
+      const Split& split = tree_.splits[number];
       const std::size_t n_seen = sort_by(split, part.seen, seen_scratch_);
       const std::size_t n_unseen = sort_by(split, part.unseen, unseen_scratch_);
       const Part<Label> left{part.seen.first(n_seen), part.unseen.first(n_unseen)};
       const Part<Label> right{part.seen.subspan(n_seen), part.unseen.subspan(n_unseen)};
-      if (left.seen.empty() || right.seen.empty()) continue;  // no split of these rows
+      const std::size_t n_rows = moves.count_rows(number, left, right);
+      if (n_rows == 0) continue;
       // Rows whose category the node never saw, or that lack a value where it saw none missing, go with the heavier
       // side, which is the purer one more often than not: beside what the node's own rows have on average, any split
       // would sharpen what unseen rows are told. So the node says what its sides say to the unseen rows on average.
       const bool may_be_new = split.categories >= 0 || columns_.has_missing(split.feature);
       const Shares shares{static_cast<double>(n_unseen) / static_cast<double>(part.unseen.size())};
       Credit& credit = credits_[static_cast<std::size_t>(split.feature)];
-      const Gain gain = moves.move(left, right, may_be_new ? &shares : nullptr, credit);
-      SizeGains& gains = gains_[static_cast<std::size_t>(std::bit_width(part.seen.size())) - 1];
+      const Gain gain = moves.move(number, left, right, may_be_new ? &shares : nullptr, credit);
+      SizeGains& gains = gains_[static_cast<std::size_t>(std::bit_width(n_rows)) - 1];
       gains.promised += gain.promised;
       gains.kept += gain.kept;
       gains.squares += gain.kept * gain.kept;
@@ -314,17 +335,19 @@ std::vector<double> permutation_importances(TreeView tree, const BinnedColumns& 
 
 template <class Label>
 UnseenCredits unseen_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
-                                 std::span<const std::int64_t> unseen_rows) {
+                                 std::span<const std::int64_t> unseen_rows, std::span<const SplitSides> sides) {
+  if (!std::is_same_v<Label, std::int8_t> || !patch.weights.empty()) sides = {};
   std::vector<SeenRow<Label>> seen;
   std::vector<UnseenRow<Label>> unseen;
-  seen.reserve(patch.rows.size());
+  const std::size_t n_seen = sides.empty() ? patch.rows.size() : 0;
+  seen.reserve(n_seen);
   unseen.reserve(unseen_rows.size());
-  for (std::size_t i = 0; i < patch.rows.size(); ++i)
+  for (std::size_t i = 0; i < n_seen; ++i)
     seen.push_back({patch.rows[i], patch.weights.empty() ? 1.0 : patch.weights[i], patch.labels[patch.rows[i]]});
   for (const std::int64_t row : unseen_rows) unseen.push_back({row, patch.labels[row]});
   if constexpr (std::is_same_v<Label, double>) make_squarable({seen, unseen});
   Descent<Label> descent(tree, columns);
-  if (!tree.splits.empty()) descent.run({seen, unseen});
+  if (!tree.splits.empty()) descent.run({seen, unseen}, sides);
   UnseenCredits credits{std::vector<double>(patch.features.size()), descent.gains()};
   std::ranges::transform(patch.features, credits.importances.begin(),
                          [&](std::int64_t feature) { return descent.credit(feature); });
@@ -338,10 +361,10 @@ template std::vector<double> permutation_importances(TreeView, const BinnedColum
 template std::vector<double> permutation_importances(TreeView, const BinnedColumns&, const Minipatch<double>&,
                                                      const Stream&);
 template UnseenCredits unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::int8_t>&,
-                                          std::span<const std::int64_t>);
+                                          std::span<const std::int64_t>, std::span<const SplitSides>);
 template UnseenCredits unseen_importances(TreeView, const BinnedColumns&, const Minipatch<std::uint16_t>&,
-                                          std::span<const std::int64_t>);
+                                          std::span<const std::int64_t>, std::span<const SplitSides>);
 template UnseenCredits unseen_importances(TreeView, const BinnedColumns&, const Minipatch<double>&,
-                                          std::span<const std::int64_t>);
+                                          std::span<const std::int64_t>, std::span<const SplitSides>);
 
 }  // namespace mpboost

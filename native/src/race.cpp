@@ -248,13 +248,15 @@ double find_nth_largest(const Source& source, std::int64_t n) {
 }
 
 // Choose a screen that n items, but not many more, are likely to pass. Weights are rounded to levels, so the number of
-// arrivals that is expected by some time is a sum over levels. Rounding lets up to exp(0.25) = 1.28 times as many pass
-// as needed. Of many items only every stride-th is looked at: about 100 of those to be drawn, or more, are among these.
+// arrivals that is expected by some time is a sum over levels. Rounding lets up to exp(0.125) = 1.13 times as many pass
+// as needed. Of many items only every stride-th is looked at: about 100 of those to be drawn, or more, are among these
+// for each of the races that the screen is for; the more, the fewer pass in vain.
 template <class Source>
-Screen choose_screen(const Source& source, std::int64_t n) {
-  constexpr double fine_width = 0.25;
+Screen choose_screen(const Source& source, std::int64_t n, std::int64_t n_races) {
+  constexpr double fine_width = 0.125;
   static const Chances fine_chances(fine_width);
-  const std::int64_t stride = std::clamp<std::int64_t>(n / 100, 1, std::max<std::int64_t>(16, source.n_items >> 16));
+  const std::int64_t most = std::max<std::int64_t>(16, source.n_items >> 16);
+  const std::int64_t stride = std::clamp<std::int64_t>(n / (100 * n_races), 1, most);
 
   double low = infinity, high = -infinity;  // of finite log-weights
   source.each(stride, [&](double w, std::int64_t) {
@@ -387,7 +389,7 @@ std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Scre
 template <class Source>
 std::vector<std::vector<Arrival>> run_heats(const Source& source, std::int64_t n, std::span<const Stream> streams,
                                             std::int64_t first_item, Threads& threads) {
-  const Screen screen = choose_screen(source, n);
+  const Screen screen = choose_screen(source, n, static_cast<std::int64_t>(streams.size()));
   auto heats = draw_arrivals(source, screen, streams, first_item, threads);
   if (screen.is_open()) return heats;
   for (std::size_t k = 0; k < streams.size(); ++k)
@@ -469,7 +471,7 @@ std::vector<Arrivals> race_source(const Source& source, std::int64_t n_first, st
                                   std::span<const Stream> streams, Threads& threads) {
   const std::int64_t n = n_first + n_next;
   std::vector<Arrivals> all(streams.size());
-  if (n <= 0) return all;
+  if (n <= 0 || streams.empty()) return all;
   const auto heats = run_heats(source, n, streams, 0, threads);
   for (std::size_t k = 0; k < streams.size(); ++k) {
     add_heat(heats[k], n_first, n_next, all[k]);
@@ -496,7 +498,7 @@ template <class Source>
 std::vector<Candidates> race_part_of(const Source& source, std::int64_t n, std::int64_t first_item,
                                      std::span<const Stream> streams, Threads& threads) {
   std::vector<Candidates> all(streams.size());
-  if (n <= 0) return all;
+  if (n <= 0 || streams.empty()) return all;
   auto heats = run_heats(source, n, streams, first_item, threads);
   for (std::size_t k = 0; k < streams.size(); ++k) {
     const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());

@@ -238,26 +238,26 @@ GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
   using Real = P::Real;
   using Int = P::Int;
   using Count = P::Count;
+  const int stride = node.n_lanes;  // not group_lanes: less memory to clear, and to keep in the cache
   auto* negatives = reinterpret_cast<Count*>(histogram.counts[0]);
   auto* positives = reinterpret_cast<Count*>(histogram.counts[1]);
   for (Count* counts : {negatives, positives}) {
-    std::memset(counts, 0, sizeof(Count) * group_lanes * static_cast<std::size_t>(node.n_bins));
-    if constexpr (has_missing) std::memset(counts + missing_code * group_lanes, 0, sizeof(Count) * group_lanes);
+    std::memset(counts, 0, sizeof(Count) * static_cast<std::size_t>(stride * node.n_bins));
+    if constexpr (has_missing)
+      std::memset(counts + missing_code * stride, 0, sizeof(Count) * static_cast<std::size_t>(stride));
   }
   const std::uint8_t* row = node.codes;
   for (std::int32_t i = 0; i < node.n_negative + node.n_positive; ++i, row += group_lanes) {
     Count* counts = i < node.n_negative ? negatives : positives;
     for (int first = 0; first < node.n_lanes; first += used_lanes) {
 #pragma GCC unroll 8
-      for (int lane = first; lane < first + used_lanes; ++lane) ++counts[row[lane] * group_lanes + lane];
+      for (int lane = first; lane < first + used_lanes; ++lane) ++counts[row[lane] * stride + lane];
     }
   }
 
   LaneBest<P, true, has_min_leaf> best(node.n_negative + node.n_positive, node.n_positive, node.min_samples_leaf);
   for (int v = 0; v * P::lanes < node.n_lanes; ++v) {
-    const auto read = [&](const Count* counts, int code) {
-      return read_counts(counts + code * group_lanes + v * P::lanes);
-    };
+    const auto read = [&](const Count* counts, int code) { return read_counts(counts + code * stride + v * P::lanes); };
     Real left{}, left_positive{}, missing{}, missing_positive{};
     if constexpr (has_missing) {
       missing_positive = read(positives, missing_code);

@@ -67,7 +67,8 @@ class SelectedTree {
  public:
   static bool can_bind(TreeView tree) { return tree.n_leaves() <= max_selected_leaves; }
 
-  // Prepare to find the numbers of leaves, or the bytes that leaves stand for.
+  // Prepare to find the numbers of leaves, or the bytes that leaves stand for: then splits that change no byte are left
+  // out.
   void bind(TreeView tree, const BinnedColumns& columns);
   void bind(TreeView tree, const BinnedColumns& columns, std::span<const std::uint8_t> bytes);
 
@@ -79,6 +80,7 @@ class SelectedTree {
 
  private:
   std::vector<SelectSplit> splits_;
+  std::vector<std::int32_t> slot_of_split_;
   Selection selection_{};
   std::uint8_t first_byte_ = 0;
   Slots slots_;

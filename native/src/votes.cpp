@@ -85,4 +85,18 @@ template Correct add_votes(const LearnerVotes<std::int8_t>&, std::span<const std
 template Correct add_votes(const LearnerVotes<std::int8_t>&, std::span<const std::int64_t>,
                            const BinaryOutputs<std::int32_t>&, std::int8_t, const double*, RowSums&, Threads&);
 
+template <class Count>
+Sides count_sides(const BinaryOutputs<Count>& outputs, std::span<const std::int64_t> rows) {
+  Sides sides{};
+  for (const std::int64_t row : rows) {
+    const std::int64_t total = outputs.votes[row], margin = (total - outputs.in_patch_votes[row]) * outputs.labels[row];
+    sides.n_wrong += margin < 0;
+    sides.n_right += margin > 0;
+  }
+  return sides;
+}
+
+template Sides count_sides(const BinaryOutputs<std::int16_t>&, std::span<const std::int64_t>);
+template Sides count_sides(const BinaryOutputs<std::int32_t>&, std::span<const std::int64_t>);
+
 }  // namespace mpboost

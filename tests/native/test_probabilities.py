@@ -36,6 +36,12 @@ def test_move_probabilities_gives_no_weight_to_what_is_lost():
     assert q.tolist() == [1.0, 0.0]
 
 
+def test_move_probabilities_does_nothing_if_all_targets_are_zero():
+    q = np.array([0.5, 0.3, 0.2])
+    assert move(q, [0, 2], [0.0, 0.0], momentum=0.5).tolist() == [-99.0, -99.0, -99.0]
+    assert q.tolist() == [0.5, 0.3, 0.2]
+
+
 def test_move_probabilities_takes_no_items():
     q = np.array([0.5, 0.5])
     assert move(q, np.empty(0, dtype=np.int64), np.empty(0), 0.5).tolist() == [-99.0, -99.0]

@@ -74,7 +74,8 @@ def test_unseen_importances_of_grown_trees_match_naive_twin(draw, make_grower, w
         if is_categorical is not None:
             codes = np.where(codes == MISSING, MISSING, codes // 40).astype(np.uint8)
         weights = 10.0 ** rng.uniform(-1, 1, len(rows)) if weighted else None
-        tree = make_grower().grow(as_columns(codes), rows, features, labels, weights, is_categorical).tree
+        grown = make_grower().grow(as_columns(codes), rows, features, labels, weights, is_categorical)
+        tree = grown.tree
         assert (len(tree.category_sets) > 0) == (is_categorical is not None)
         credits = measure(tree, codes, labels, rows, features, unseen, weights)
         naive = credit_splits(read_splits(tree), codes, rows, features, labels, unseen, weights, read_sets(tree))
@@ -82,6 +83,9 @@ def test_unseen_importances_of_grown_trees_match_naive_twin(draw, make_grower, w
         sizes = measure_sizes(tree, codes, labels, rows, unseen, weights)
         naive = sum_gains(read_splits(tree), codes, rows, labels, unseen, weights, read_sets(tree))
         np.testing.assert_allclose(sizes, naive, rtol=1e-9, atol=1e-9)
+        # What the grower knows of the tree changes no bit.
+        np.testing.assert_array_equal(measure(grown, codes, labels, rows, features, unseen, weights), credits)
+        np.testing.assert_array_equal(measure_sizes(grown, codes, labels, rows, unseen, weights), sizes)
         signs += (credits < 0).any(), (credits > 0).any()
     assert (signs > 0).all()  # there was something to tell apart
 

@@ -163,3 +163,32 @@ def test_add_votes_rejects_outputs_that_it_cannot_write(threads, name):
     state[name].flags.writeable = False
     with pytest.raises(TypeError):
         _native.add_votes(**state, threads=threads)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+@pytest.mark.parametrize("n_rows", [1, 1000])
+def test_count_sides_matches_naive_twin(n_rows, dtype):
+    state = make_state(3, n_rows, dtype=dtype)
+    rows, labels, total, in_patch = (state[name] for name in ("patch", "labels", "total", "in_patch"))
+    margins = (total - in_patch)[rows] * labels[rows]
+    assert _native.count_sides(rows, labels, total, in_patch) == ((margins < 0).sum(), (margins > 0).sum())
+    assert n_rows == 1 or (margins == 0).any()  # these are on neither side
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        pytest.param("rows", np.array([3]), "no such row", id="row"),
+        pytest.param("total", np.zeros(2, dtype=np.int16), "one entry per row", id="total"),
+        pytest.param("in_patch", np.zeros(4, dtype=np.int16), "one entry per row", id="in-patch votes"),
+    ],
+)
+def test_count_sides_rejects_wrong_arguments(name, value, message):
+    arguments = {
+        "rows": np.array([0, 2]),
+        "labels": np.ones(3, dtype=np.int8),
+        "total": np.zeros(3, dtype=np.int16),
+        "in_patch": np.zeros(3, dtype=np.int16),
+    }
+    with pytest.raises(ValueError, match=message):
+        _native.count_sides(**(arguments | {name: value}))

@@ -35,9 +35,18 @@ inline constexpr double chance_share = 0.75;
 // with sorted rows.
 inline constexpr std::int32_t polled_rows = 4096;
 
+// The rows of a minipatch on each side of a split: how many, and the sum of their labels, -1 and +1.
+struct SplitSides {
+  struct Side {
+    std::int32_t n_rows, sum;
+  };
+  Side left, right;
+};
+
 struct GrownTree {
   Tree tree;
   std::vector<double> importances;  // of the patch's features: share of the impurity decrease, or all zero
+  std::vector<SplitSides> sides;    // of the splits, for two classes where rows have no weights; else empty
 };
 
 }  // namespace mpboost

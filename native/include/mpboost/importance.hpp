@@ -38,9 +38,11 @@ struct UnseenCredits {
 // that splits by chance get nothing on average. That holds only if the unseen rows go left as often as the rows of the
 // minipatch. Where they may not, since the split is by categories or the feature has missing values, a node predicts
 // the mean of its sides over the unseen rows: then credit is what the sides tell apart, whatever the shares. Numbers
-// that are very small or large are counted in another unit.
+// that are very small or large are counted in another unit. If the tree was grown on this minipatch, its grower may
+// know the sides of the splits, so that only the unseen rows have to be sent down the tree: for labels -1 and +1 that
+// have no weights.
 template <class Label>
 UnseenCredits unseen_importances(TreeView tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
-                                 std::span<const std::int64_t> unseen_rows);
+                                 std::span<const std::int64_t> unseen_rows, std::span<const SplitSides> sides = {});
 
 }  // namespace mpboost

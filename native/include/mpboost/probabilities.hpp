@@ -11,12 +11,17 @@
 
 namespace mpboost {
 
+inline bool are_zero(std::span<const double> numbers) {
+  return std::ranges::all_of(numbers, [](double one) { return one == 0.0; });
+}
+
 // Set q_j = (1 - momentum) q_j + momentum * r * target_j for the given items, where r is the sum of their q_j, and
 // log_weights to the logarithms of their weights in draws of which a share, `exploration`, is uniform. Targets sum to
-// 1, so the sum of all probabilities stays as it was.
+// 1, so the sum of all probabilities stays as it was; if all are 0, nothing changes.
 inline void move_probabilities(std::span<double> probabilities, double* log_weights,
                                std::span<const std::int64_t> items, const double* targets, double momentum,
                                double exploration) {
+  if (are_zero({targets, items.size()})) return;
   const double uniform_share = exploration / static_cast<double>(probabilities.size());
   double mass = 0.0;
   for (const std::int64_t j : items) mass += probabilities[static_cast<std::size_t>(j)];
@@ -32,8 +37,7 @@ inline void move_probabilities(std::span<double> probabilities, double* log_weig
 inline std::vector<double> remember_importances(std::span<const std::int64_t> items, const double* importances,
                                                 double* sums, std::int64_t* counts) {
   std::vector<double> shares(items.size());
-  if (std::ranges::all_of(importances, importances + items.size(), [](double one) { return one == 0.0; }))
-    return shares;
+  if (are_zero({importances, items.size()})) return shares;
   double total = 0.0;
   for (std::size_t k = 0; k < items.size(); ++k) {
     const std::int64_t j = items[k];

@@ -42,4 +42,12 @@ Correct add_votes(const LearnerVotes<std::int8_t>& votes, std::span<const std::i
                   const BinaryOutputs<Count>& outputs, std::int8_t tie_label, const double* sample_weights,
                   RowSums& sums, Threads& threads);
 
+// How many rows out-of-patch votes, G, get wrong and right; a G of 0 is neither.
+struct Sides {
+  std::int64_t n_wrong, n_right;
+};
+
+template <class Count>
+Sides count_sides(const BinaryOutputs<Count>& outputs, std::span<const std::int64_t> rows);
+
 }  // namespace mpboost

@@ -156,7 +156,7 @@ class TreeLearner(BinnedLearner[Label]):
             shuffle = self._options.seed, minipatch.iteration, draw.weights
             importances = to_shares(_native.permutation_importances(grown.tree, *patch, *shuffle))
         elif len(draw.unseen):  # else the decrease of impurity on the minipatch
-            credits, gains = _native.unseen_importances(grown.tree, *patch, draw.unseen, draw.weights)
+            credits, gains = _native.unseen_importances(grown, *patch, draw.unseen, draw.weights)
             importances = balance(credits)
         return _Grown(tree, importances, gains)
 

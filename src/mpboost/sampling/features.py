@@ -62,8 +62,6 @@ class FeatureSampler:
             return
         if self._remembers:
             importances = _native.remember_importances(features, importances, self._importance_sums, self._counts)
-        if not importances.any():
-            return
         _native.move_probabilities(
             self.probabilities, self._log_weights, features, importances, self._momentum, self._exploration
         )

@@ -233,8 +233,9 @@ def is_of_one_class(question: Labels[np.generic], rows: Positions) -> bool:
     """Tell whether labels are classes, and several rows are all of one."""
     if not question.are_classes or len(rows) == 1:
         return False
-    label = question.values[rows[:1]]
-    return all(bool((question.values[some] == label).all()) for some in (rows[:N_FIRST], rows[N_FIRST:]))
+    first = question.values[rows[:N_FIRST]]
+    label = first[0]
+    return bool((first == label).all()) and bool((question.values[rows[N_FIRST:]] == label).all())
 
 
 def find_other_class(

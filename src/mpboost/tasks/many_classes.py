@@ -14,6 +14,7 @@ from mpboost.outputs.votes import count_rival_votes, pick_winners
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
 from mpboost.tasks.contract import TaskState
+from mpboost.tasks.rates import count_sides
 from mpboost.tasks.voting import VotingTask
 from mpboost.tasks.weightings import Weighting
 
@@ -103,9 +104,8 @@ class ManyClassTask(VotingTask, Generic[Label]):
         """List the arrays that have an entry for each row."""
         return [*super().list_row_arrays(), self.log_weights, self._rivals, self._oop_rivals]
 
-    def _find_oop_margins(self, rows: Positions) -> NDArray[Any]:
-        margins: NDArray[Any] = self.oop_votes[rows, self.labels[rows]] - self._oop_rivals[rows]
-        return margins
+    def _count_sides(self, rows: Positions) -> tuple[int, int]:
+        return count_sides(self.oop_votes[rows, self.labels[rows]] - self._oop_rivals[rows])
 
     def update(self, outputs: NDArray[Label] | _native.AppliedTree, rows: Positions, threads: _native.Threads) -> None:
         """Add the votes of a learner, given the rows of its minipatch; update weights and scores."""

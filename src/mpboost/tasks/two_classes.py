@@ -97,9 +97,8 @@ class BinaryTask(VotingTask):
             self.labels, state["votes"], table if self._adaptive else np.zeros_like(table), self._log_sample_weights
         )
 
-    def _find_oop_margins(self, rows: Positions) -> NDArray[Any]:
-        margins: NDArray[Any] = (self.votes[rows] - self.in_patch_votes[rows]) * self.labels[rows]
-        return margins
+    def _count_sides(self, rows: Positions) -> tuple[int, int]:
+        return _native.count_sides(rows, self.labels, self.votes, self.in_patch_votes)
 
     def _add(
         self,

@@ -17,7 +17,7 @@ from mpboost.outputs.predictions import VotePredictions
 from mpboost.outputs.statistics import add_up, compute_mean
 from mpboost.outputs.votes import correct_votes, count_votes, rank_classes
 from mpboost.tasks.contract import NOT_ABOUT_ROWS, StopsByScore, TaskState
-from mpboost.tasks.rates import LearningRate, count_sides
+from mpboost.tasks.rates import LearningRate
 from mpboost.tasks.weightings import Weighting, WeightTable
 
 #: Votes that calibrations during a run are fitted to at most: slopes need few, and they are fitted often.
@@ -124,8 +124,8 @@ class VotingTask(StopsByScore):
         """Views of the votes, and of the learning rate."""
 
     @abstractmethod
-    def _find_oop_margins(self, rows: Positions) -> NDArray[Any]:
-        """Return the out-of-patch margins of some rows of this shard: those above 0 are right."""
+    def _count_sides(self, rows: Positions) -> tuple[int, int]:
+        """Count those of some rows of this shard that out-of-patch votes get wrong and right."""
 
     @abstractmethod
     def _add(self, outputs: Any, rows: Positions, sums: _native.RowSums, threads: _native.Threads) -> None:
@@ -136,7 +136,7 @@ class VotingTask(StopsByScore):
         self._n_learners += 1
         here = find_rows_here(self.shards, rows)
         adapts = self._adaptive and not self.learning_rate.is_fixed
-        sides = count_sides(self._find_oop_margins(here)) if adapts else (0, 0)
+        sides = self._count_sides(here) if adapts else (0, 0)
         sums = _native.RowSums(self.shards.first_row)
         self._add(outputs, here, sums, threads)
         (train, out_of_patch), n_wrong, n_right = self.shards.exchange(lambda: (sums, *sides), _join_counts)
