@@ -30,19 +30,14 @@ Pair combine_outputs(const Slopes& slopes, std::int64_t row) {
 MinipatchSlopes gather_slopes(const Slopes& slopes, std::span<const std::int64_t> rows,
                               std::span<const double> patch_weights) {
   MinipatchSlopes gathered{std::vector<double>(rows.size()), std::vector<double>(rows.size())};
-  const auto gather = [&](auto find_slope) {  // compiled apart for one output
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Pair slope = find_slope(rows[i]);
-      gathered.gradients[i] = slope.gradient * patch_weights[i];
-      gathered.hessians[i] = slope.hessian * patch_weights[i];
-    }
-  };
-  if (slopes.direction)
-    gather([&](std::int64_t row) { return combine_outputs(slopes, row); });
-  else
-    gather([gradients = slopes.gradients, hessians = slopes.hessians](std::int64_t row) {
-      return Pair{static_cast<double>(gradients[row]), static_cast<double>(hessians[row])};
-    });
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t row = rows[i];
+    const Pair slope =
+        slopes.direction ? combine_outputs(slopes, row)
+                         : Pair{static_cast<double>(slopes.gradients[row]), static_cast<double>(slopes.hessians[row])};
+    gathered.gradients[i] = slope.gradient * patch_weights[i];
+    gathered.hessians[i] = slope.hessian * patch_weights[i];
+  }
   return gathered;
 }
 
