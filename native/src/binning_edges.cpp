@@ -1,5 +1,6 @@
 // Computes where bins end.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -7,6 +8,7 @@
 #include <type_traits>
 
 #include "mpboost/binning.hpp"
+#include "radix_sort.hpp"
 #include "typed_table.hpp"
 
 namespace mpboost {
@@ -45,8 +47,8 @@ void check_rows(const BinMapper::Rows& rows, std::int64_t n_rows) {
 
 // Sort values, none of them missing, and put equal ones together; integers are equal if they are so as doubles.
 template <class T>
-void collect_runs(std::vector<T>& values, std::vector<Run>& runs) {
-  std::sort(values.begin(), values.end());
+void collect_runs(std::span<T> values, std::vector<T>& spare, std::vector<Run>& runs) {
+  radix_sort(values, spare);
   runs.clear();
   runs.reserve(values.size());  // at once: memory that a thread outgrows is not given back
   for (const T original : values) {
@@ -62,6 +64,57 @@ void add_zeros(std::vector<Run>& runs, std::int64_t n_zeros) {
   if (place == runs.end() || place->value > 0.0) place = runs.insert(place, {0.0, 0});
   place->count += n_zeros;
 }
+
+// The values of some columns that lie side by side, so that each cache line of a row-major table is read once. Zeros,
+// of which there may be many, are only counted.
+template <class T>
+class ColumnValues {
+ public:
+  static constexpr std::int64_t max_columns = 16;
+
+  explicit ColumnValues(std::int64_t n_rows) : stride_(static_cast<std::size_t>(n_rows)) {}
+
+  // Read some rows, or all, of columns [first, last).
+  void read(const Table<T> table, const BinMapper::Rows& rows, std::int64_t first, std::int64_t last) {
+    const auto n = static_cast<std::size_t>(last - first);
+    values_.resize(std::max(values_.size(), n * stride_));
+    for (std::size_t k = 0; k < n; ++k) columns_[k] = {values_.data() + k * stride_, 0, 0};
+    for (std::size_t begin = 0; begin < stride_; begin += block_rows)
+      for (std::size_t k = 0; k < n; ++k)
+        columns_[k].read(table, rows, first + static_cast<std::int64_t>(k), begin,
+                         std::min(stride_, begin + block_rows));
+  }
+
+  // The values of a column that are neither missing nor zero.
+  std::span<T> others(std::int64_t column) {
+    const Column& of_column = columns_[static_cast<std::size_t>(column)];
+    return {of_column.others, of_column.n_others};
+  }
+
+  std::int64_t n_zeros(std::int64_t column) const { return columns_[static_cast<std::size_t>(column)].n_zeros; }
+
+ private:
+  struct Column {
+    T* others;
+    std::size_t n_others;
+    std::int64_t n_zeros;
+
+    void read(const Table<T> table, const BinMapper::Rows& rows, std::int64_t j, std::size_t begin, std::size_t end) {
+      Column now = *this;
+      for (std::size_t i = begin; i < end; ++i) {
+        const T value = table.at(rows ? (*rows)[i] : static_cast<std::int64_t>(i), j);
+        now.others[now.n_others] = value;  // the next one is written over it if it is missing or zero
+        now.n_others += !is_missing(value) && value != 0;
+        now.n_zeros += value == 0;
+      }
+      *this = now;
+    }
+  };
+
+  std::size_t stride_;
+  std::vector<T> values_;
+  std::array<Column, max_columns> columns_;
+};
 
 // The edges between the bins of ascending runs.
 Edges compute_edges(const std::vector<Run>& runs, int max_bins) {
@@ -130,20 +183,17 @@ BinMapper BinMapper::fit(const TableView& view, int max_bins, Threads& threads, 
   }
   with_type(view, [&]<class T>(const Table<T>& table) {
     threads.for_ranges(view.n_columns, 1, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<T> values;
+      ColumnValues<T> values(rows ? std::ssize(*rows) : view.n_rows);
+      std::vector<T> spare;
       std::vector<Run> runs;
-      values.reserve(rows ? rows->size() : static_cast<std::size_t>(view.n_rows));
-      for (std::int64_t j = begin; j < end; ++j) {
-        values.clear();
-        const auto collect = [&](std::int64_t i) {
-          if (const T value = table.at(i, j); !is_missing(value)) values.push_back(value);
-        };
-        if (rows)
-          std::ranges::for_each(*rows, collect);
-        else
-          for (std::int64_t i = 0; i < view.n_rows; ++i) collect(i);
-        collect_runs(values, runs);
-        edges[static_cast<std::size_t>(j)] = compute_edges(runs, max_bins);
+      for (std::int64_t first = begin; first < end; first += values.max_columns) {
+        const std::int64_t last = std::min(end, first + values.max_columns);
+        values.read(table, rows, first, last);
+        for (std::int64_t j = first; j < last; ++j) {
+          collect_runs(values.others(j - first), spare, runs);
+          add_zeros(runs, values.n_zeros(j - first));
+          edges[static_cast<std::size_t>(j)] = compute_edges(runs, max_bins);
+        }
       }
     });
   });
@@ -156,7 +206,7 @@ BinMapper BinMapper::fit(const SparseView& view, int max_bins, Threads& threads,
   std::vector<Edges> edges(static_cast<std::size_t>(view.n_columns()));
   with_type(view.values(), [&]<class T>(const Table<T>& table) {
     threads.for_ranges(view.n_columns(), 1, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<T> values;
+      std::vector<T> values, spare;
       std::vector<Run> runs;
       for (std::int64_t j = begin; j < end; ++j) {
         T maximum = 0;
@@ -179,7 +229,7 @@ BinMapper BinMapper::fit(const SparseView& view, int max_bins, Threads& threads,
             continue;
           }
         }
-        collect_runs(values, runs);
+        collect_runs(std::span(values), spare, runs);
         add_zeros(runs, n_zeros);
         edges[static_cast<std::size_t>(j)] = compute_edges(runs, max_bins);
       }

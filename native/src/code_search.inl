@@ -38,10 +38,38 @@ inline int count_below(const V* edges, V value) {
 }
 #endif
 
+template <class V>
+bool is_any_set(const V& lanes) {
+  bool any = false;
+  for (std::size_t i = 0; i < sizeof lanes / sizeof lanes[0]; ++i) any |= lanes[i] != 0;
+  return any;
+}
+
+// Several values side by side are compared with all edges, one after the other.
+template <class V>
+bool find_codes_of_few_edges(const EdgeTable<V>& table, const V* values, int n_values, std::uint8_t* codes) {
+  using Lanes = CodeLanes<V>;
+  using Int = typename Lanes::Int;
+  alignas(vector_bytes) decltype(Int{}[0] + 0) wide[block_rows];
+  Int any_missing{};
+  for (int i = 0; i < n_values; i += Lanes::lanes) {
+    const auto v = load<typename Lanes::Real>(values + i);
+    const auto is_missing = reinterpret_cast<Int>(v != v);
+    Int code{};
+    for (int k = 0; k < table.n_edges; ++k) code -= reinterpret_cast<Int>(table.edges[k] < v);
+    any_missing |= is_missing;
+    code |= is_missing;  // missing_code has all bits
+    std::memcpy(wide + i, &code, sizeof code);
+  }
+  for (int i = 0; i < n_values; ++i) codes[i] = static_cast<std::uint8_t>(wide[i]);
+  return is_any_set(any_missing);
+}
+
 // First the block of edges where a value belongs, for several values side by side; then its place in there, for several
 // edges side by side. Nothing is below a missing value.
 template <class V>
 bool find_codes(const EdgeTable<V>& table, const V* values, int n_values, std::uint8_t* codes) {
+  if (table.n_edges <= edge_block) return find_codes_of_few_edges(table, values, n_values, codes);
   using Lanes = CodeLanes<V>;
   using Real = typename Lanes::Real;
   using Int = typename Lanes::Int;
@@ -58,8 +86,7 @@ bool find_codes(const EdgeTable<V>& table, const V* values, int n_values, std::u
   }
   for (int i = 0; i < n_values; ++i)
     codes[i] = static_cast<std::uint8_t>(static_cast<int>(first[i]) + count_below(table.edges + first[i], values[i]));
-  bool has_missing = false;
-  for (int i = 0; i < Lanes::lanes; ++i) has_missing |= any_missing[i] != 0;
+  const bool has_missing = is_any_set(any_missing);
   if (has_missing)
     for (int i = 0; i < n_values; ++i) codes[i] = values[i] != values[i] ? missing_code : codes[i];
   return has_missing;

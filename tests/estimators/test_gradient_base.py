@@ -233,6 +233,20 @@ def test_stopping_cuts_to_the_least_loss():
     )
 
 
+@pytest.mark.parametrize("n_models", [1, 3])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_stopping_publishes_the_state_of_the_best_tree(estimator, n_models):
+    X, y = make_data()
+    y = make_target(estimator, y + np.random.default_rng(2).normal(size=400))
+    cut = estimator(random_state=0, n_models=n_models, n_iter_no_change=10, learning_rate=0.3).fit(X, y)
+    assert 2 * n_models < cut.best_iteration_ < cut.n_iter_ - n_models
+    ended = estimator(
+        random_state=0, n_models=n_models, n_estimators=cut.best_iteration_, stopping=None, learning_rate=0.3
+    ).fit(X, y)
+    np.testing.assert_array_equal(cut.observation_probabilities_, ended.observation_probabilities_)
+    np.testing.assert_array_equal(get_oop(cut), get_oop(ended))
+
+
 # Trees
 
 

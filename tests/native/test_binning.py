@@ -13,6 +13,7 @@ from tests.support.native.naive_binning import (
     LAYOUTS,
     MISSING,
     assert_codes_are_exact,
+    edges_of,
     find_edges,
     make_table,
 )
@@ -167,6 +168,18 @@ def test_binning_finds_the_edges_of_many_values(threads, max_bins):
     values[::3] = rng.lognormal(sigma=3.0, size=len(values[::3]))
     mapper = _native.BinMapper.fit(values[:, None], max_bins, threads)
     np.testing.assert_array_equal(mapper.edges, find_edges(values, max_bins))
+
+
+@pytest.mark.parametrize("max_bins", [7, 254])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_binning_finds_the_edges_of_every_type(threads, dtype, max_bins):
+    table = make_table(dtype, 900, 35)
+    table[::3, 1:] = 0
+    table[1::3, 2:] = table[1, 0]
+    rows = np.arange(0, len(table), 2)
+    mapper = _native.BinMapper.fit(table, max_bins, threads, rows)
+    for j in range(table.shape[1]):
+        np.testing.assert_array_equal(edges_of(mapper, j), find_edges(table[rows, j], max_bins))
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])

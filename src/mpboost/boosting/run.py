@@ -1,7 +1,7 @@
 """A run of the boosting loop: its parts, and what it has learned so far."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
@@ -47,9 +47,10 @@ class Snapshot:
     feature_probabilities: Floats
     importance_sums: Floats
 
-    def copy_from(self, other: "Snapshot") -> None:
-        """Overwrite in place: allocating new memory would take longer than copying."""
-        for name, array in other.task.items():
+    def copy_from(self, other: "Snapshot", changed: Collection[str]) -> None:
+        """Overwrite the arrays of the task that changed, in place: allocating memory would take longer than copying."""
+        for name in changed:
+            array = other.task[name]
             if self.task[name].dtype == array.dtype:
                 np.copyto(self.task[name], array)
             else:  # counts that needed a larger type
@@ -123,6 +124,7 @@ class BoostingRun:
     def __post_init__(self) -> None:
         self._importance_sums = np.zeros(len(self.parts.feature_sampler.probabilities))
         self._best: Snapshot | None = None
+        self._changed: set[str] = set()  # arrays of the task that changed since the best iteration
 
     @property
     def validation_scores(self) -> list[float]:
@@ -222,6 +224,7 @@ class BoostingRun:
         self.iteration, self.rows, self.features = t, R, C
         self.train_scores.append(task.train_score)
         self.oop_scores.append(task.oop_score)
+        self._changed.update(task.changed)
         self._importance_sums[C] += h.importances if h.credits is None else h.credits
         if validation is not None:
             validation.update(h.model, threads)
@@ -238,4 +241,5 @@ class BoostingRun:
             if self._best is None:
                 self._best = deepcopy(self._current)
             else:
-                self._best.copy_from(self._current)
+                self._best.copy_from(self._current, self._changed)
+            self._changed.clear()

@@ -50,8 +50,8 @@ class FeatureSampler:
 
     def sample(self, iterations: range, threads: _native.Threads) -> list[NDArray[np.int64]]:
         """Draw the features of the minipatches of a round: without replacement, in ascending order."""
-        purpose = _native.Purpose.FEATURES
-        return [_native.race(self._log_weights, self.n_drawn, self._seed, t, purpose, threads) for t in iterations]
+        draws = self.n_drawn, 0, self._seed, np.array(iterations), _native.Purpose.FEATURES, threads
+        return [features for features, _ in _native.race_round(self._log_weights, *draws)]
 
     def update(self, features: NDArray[np.int64], importances: NDArray[np.float64]) -> None:
         """Move q of the features of a minipatch towards their importances; the sum of q over them stays the same.

@@ -1,7 +1,7 @@
 """The interface of tasks: ask a question about all rows, then add the outputs of a learner for them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -89,6 +89,10 @@ class Task(Protocol[Question, Output]):
     @property
     def state(self) -> TaskState:
         """Views of the arrays that outputs are added to."""
+
+    @property
+    def changed(self) -> Iterable[str]:
+        """The names of the arrays of ``state`` that the last update changed."""
 
     def pose(self, iterations: range, threads: _native.Threads) -> Sequence[Question]:
         """Return the questions of the iterations of a round, about all rows; they may all be the same one."""
@@ -195,6 +199,11 @@ class StopsByScore(ABC):
     @abstractmethod
     def state(self) -> TaskState:
         """Views of the arrays that outputs are added to."""
+
+    @property
+    def changed(self) -> Iterable[str]:
+        """The names of the arrays of ``state``: an update changes them all."""
+        return self.state
 
     @abstractmethod
     def present_training(self, rows: Positions) -> Predictions:

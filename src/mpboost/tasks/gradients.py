@@ -1,6 +1,6 @@
 """The task of gradient boosting: raw predictions of one model, or of models that take turns, and derivatives."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,6 +167,11 @@ class GradientTask:
         return raws | self.out_of_patch.state
 
     @property
+    def changed(self) -> Iterable[str]:
+        """The names of the arrays of ``state`` that the last update changed: not those of models that waited."""
+        return f"raw_{(self._n_trees - 1) % len(self.predictors)}", *self.out_of_patch.state
+
+    @property
     def log_weights(self) -> Floats:
         """Logarithms of the sizes of gradients, summed over the models."""
         sizes = sum(compute_sizes(predictor.gradients) for predictor in self.predictors)
@@ -198,7 +203,7 @@ class GradientTask:
         if outputs.prepare_next is not None:
             outputs.prepare_next(threads)
         reserved = find_rows_here(self.shards, self.out_of_patch.get_rows(turn))
-        quality, raw = self.shards.exchange(lambda: (quality_here, sums, now.raw[reserved]), _join_steps)
+        quality, raw = self.shards.exchange(lambda: (quality_here, sums, now.raw.take(reserved, axis=0)), _join_steps)
         self.out_of_patch.update(turn, raw, outputs, rows)
         self._n_trees += 1
         if self._running is None:

@@ -326,14 +326,14 @@ class ValueLoss(Loss):
 
     def fit_leaves(self, sums: Floats, l2: float) -> Floats:
         """Compute the best values: with a log link they follow exactly from the sums."""
+        if not self.is_log:
+            return super().fit_leaves(sums, l2)
         gradients, hessians = sums[..., 0], sums[..., 1]
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.name == "poisson":  # hessians sum predictions, gradients sum predictions minus labels
                 values = _native.log_of((hessians - gradients + l2) / (hessians + l2))
-            elif self.name == "gamma":
-                values = _native.log_of((hessians + l2) / (gradients + hessians + l2))
             else:
-                return super().fit_leaves(sums, l2)
+                values = _native.log_of((hessians + l2) / (gradients + hessians + l2))
         return np.clip(np.nan_to_num(values), -10.0, 10.0)
 
     def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
