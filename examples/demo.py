@@ -35,7 +35,7 @@ def main():
     digits = load_digits()
     chosen = np.isin(digits.target, (3, 8))
     X_train, X_test, y_train, y_test = train_test_split(
-        digits.data[chosen], digits.target[chosen], test_size=0.25, random_state=1, stratify=digits.target[chosen]
+        digits.data[chosen], digits.target[chosen], test_size=0.5, random_state=1, stratify=digits.target[chosen]
     )
     write_table(folder / "digits.csv", X_train, y_train)
     write_table(folder / "new-digits.csv", X_test, y_test)

@@ -121,7 +121,7 @@ def split_table(path, training, new):
 
 def run_command(command, folder):
     """Run a command in a folder; give what it says."""
-    environment = {**os.environ, "COLUMNS": "100", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+    environment = {**os.environ, "COLUMNS": "90", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
     finished = subprocess.run(
         [sys.executable, "-m", *shlex.split(command)],
         cwd=folder,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 
 from mpboost import _native
+from tests.support.pages import ROOT
 from tests.support.real_data import load_data
 
 # The same examples on every run and on any machine, however slow.
@@ -25,6 +26,18 @@ def no_network(monkeypatch, tmp_path_factory):
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
     monkeypatch.setenv("MPBOOST_CACHE", str(tmp_path_factory.getbasetemp() / "no-cache"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def clean_root():
+    """Let no test leave files in the folder of the project: what saves something runs in a folder of its own."""
+
+    def list_files():
+        return {path.name for path in ROOT.iterdir() if path.is_file() and not path.name.startswith(".")}
+
+    before = list_files()
+    yield
+    assert list_files() <= before
 
 
 @pytest.fixture(scope="session")

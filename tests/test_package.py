@@ -54,6 +54,21 @@ def test_citation_states_the_version():
     assert f"\nversion: {mpboost.__version__}\n" in citation
 
 
+def test_recipe_states_the_version_and_what_the_package_needs():
+    recipe = Path(__file__).parents[1].joinpath("recipe", "recipe.yaml").read_text()
+    assert f'\n  version: "{mpboost.__version__}"\n' in recipe
+    run = recipe.partition("  run:\n")[2].partition("\ntests:")[0]
+    stated = {re.sub("^matplotlib-base", "matplotlib", line) for line in re.findall(r"- (\S+ >=\S+)", run)}
+    extras = ["cli", "plot", "report"]
+    needed = {
+        f"{match['name']} >={match['least']}"
+        for line in importlib.metadata.requires("mpboost")
+        if (match := re.fullmatch(r"(?P<name>[\w-]+)>=(?P<least>[\d.]+)(; extra == [\"'](?P<extra>\w+)[\"'])?", line))
+        and match["extra"] in (None, *extras)
+    }
+    assert stated == needed
+
+
 @pytest.mark.parametrize("name", ["py.typed", "_native.pyi"])
 def test_package_ships_its_types(name):
     assert files("mpboost").joinpath(name).is_file()
@@ -90,9 +105,19 @@ def test_exports_are_reached_from_the_package():
 
 
 @pytest.mark.slow
-def test_estimators_do_not_load_matplotlib():
-    script = "import sys; from mpboost import MPBoostClassifier; print('matplotlib' in sys.modules)"
-    assert run_script(script) == "False\n"
+def test_estimators_do_not_load_optional_packages():
+    # pandas and pyarrow are left out: scikit-learn itself loads them where it can.
+    optional = {"cloudpickle", "dask", "distributed", "jinja2", "matplotlib", "onnx", "polars", "ray", "typer"}
+    output = run_script("""
+import sys
+import sklearn.base
+before = set(sys.modules)
+from mpboost import MPBoostClassifier
+print(*set(sys.modules) - before)
+""")
+    loaded = set(output.split())
+    assert "mpboost.estimators.classifier" in loaded
+    assert loaded & optional == set()
 
 
 @pytest.mark.slow

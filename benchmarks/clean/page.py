@@ -20,14 +20,12 @@ from benchmarks.clean.picture import draw_sets
 from benchmarks.clean.plan import order_sets
 from benchmarks.clean.record import read_parts
 from benchmarks.clean.summary import (
-    CONFIDENCE,
     FILE,
     NEAR,
     RECORD,
     Cell,
     Cells,
     Estimate,
-    Standing,
     collect_cells,
     compute_standings,
     list_entrants,
@@ -44,7 +42,7 @@ PUBLISHED = RESULTS / "clean"
 #: The pages, with the tables that each must have.
 PAGES = {
     PROJECT / "docs" / "benchmarks.md": ("facts", "standings", "losses", "picture", "sets"),
-    PROJECT / "README.md": ("overview", "examples"),
+    PROJECT / "README.md": ("overview",),
 }
 PICTURE = PROJECT / "docs" / "images" / "benchmarks"
 SHOWN = (
@@ -53,8 +51,6 @@ SHOWN = (
     "the line is the frontier, along which no fit is both faster and better. Hollow marks are below the panel.*"
 )
 NOT_RUN = "*Not run yet: `make benchmarks` fills this in.*"
-#: Sets that README shows, chosen before the run: small and large, two classes, many, and numbers.
-EXAMPLES = ("spambase", "madelon", "adult", "higgs", "california housing", "letter", "MNIST", "covertype")
 TITLES = {DEFAULTS: "Defaults", EARLY: "Early stopping", EQUAL: "Equal time"}
 _BLOCK = re.compile(r"(<!-- benchmarks: (\w+) -->\n).*?(<!-- end of benchmarks -->)", re.DOTALL)
 
@@ -120,7 +116,6 @@ def write_blocks(folder: Path) -> dict[str, str]:
             f"### {TITLES[mode]}\n\n{tabulate_sets(cells, mode, count_seeds(rows))}" for mode in ENTRANTS
         ),
         "overview": f"{describe_overview(cells, rows)}\n\n{tabulate_overview(cells)}",
-        "examples": tabulate_sets({name: cells[name] for name in EXAMPLES if name in cells}, DEFAULTS),
     }
 
 
@@ -185,30 +180,31 @@ def tabulate_standings(cells: Cells, mode: str) -> str:
 
 
 def tabulate_overview(cells: Cells) -> str:
-    """Give the ranks, shares and times of all modes in one table."""
+    """Give the mean ranks of all modes in one table, with shares and times of the defaults."""
     standings = {mode: compute_standings(cells, mode) for mode in ENTRANTS}
-    n_shown = {DEFAULTS: 3, EARLY: 3, EQUAL: 2}  # equal times need not be shown
     rows = []
-    for name in standings[DEFAULTS]:
-        row = [f"**{name}**" if name in OURS else name]
-        for mode, found in standings.items():
-            one = found.get(name)
-            row += _format_standing(one)[: n_shown[mode]] if one else [""] * n_shown[mode]
-        rows.append(row)
-    columns = [""]
-    for mode in standings:
-        columns += [f"{mode}: mean rank", "near the best", "time"][: n_shown[mode]]
+    for name, one in standings[DEFAULTS].items():
+        others = [standings[mode].get(name) for mode in (EARLY, EQUAL)]
+        rows.append(
+            [
+                f"**{name}**" if name in OURS else name,
+                f"{one.rank.value:.1f}",
+                f"{one.near.value:.0f}",
+                f"{one.ratio.value:.2g}",
+                *(f"{other.rank.value:.1f}" if other else "" for other in others),
+            ]
+        )
+    columns = ["", "mean rank", "% near the best", "time", "rank, early stopping", "rank, equal time"]
     return format_markdown(columns, rows)
 
 
 def describe_overview(cells: Cells, rows: Sequence[Row]) -> str:
     """Say what the table of all modes shows."""
     return (
-        f"{len(cells)} data sets, one thread, one run of {name_commits(rows)} (`make benchmarks`). Mean rank over the "
-        f"sets, with its {100 * CONFIDENCE:.0f} % interval; share of sets within {NEAR} points of the best accuracy or "
-        f"R²; median fit time, that of {YARDSTICK}'s defaults being 1. *Early stopping*: {100 * HOLD_OUT:.0f} % of "
-        f"the rows held out, at most {MAX_TREES} trees; ours stop by themselves. *Equal time*: others get the "
-        f"seconds that {OURS_EQUAL} takes."
+        f"{len(cells)} data sets, one thread, one run of {name_commits(rows)} (`make benchmarks`). Defaults: mean "
+        f"rank; sets within {NEAR} points of the best accuracy or R²; median fit time, {YARDSTICK}'s being 1. "
+        f"*Early stopping*: {100 * HOLD_OUT:.0f} % held out, at most {MAX_TREES} trees; ours stop by themselves. "
+        f"*Equal time*: others get the seconds of {OURS_EQUAL}."
     )
 
 
@@ -249,10 +245,6 @@ def format_estimate(estimate: Estimate, how: str) -> str:
     if np.isnan(estimate.value):
         return ""
     return f"{estimate.value:{how}} ({estimate.low:{how}} to {estimate.high:{how}})"
-
-
-def _format_standing(one: Standing) -> list[str]:
-    return [format_estimate(one.rank, ".1f"), f"{one.near.value:.0f} %", f"{one.ratio.value:.2g}"]
 
 
 def _format_cell(cell: Cell | None, best: float) -> str:

@@ -4,12 +4,13 @@
 take to exchange nothing, and a megabyte, beside calls of Dask's actors. ``rounds`` measures where the time of an
 iteration goes, and how many bytes are sent. ``kills`` kills workers at random moments of fits, and compares the bits of
 models. ``simulate`` estimates iterations per second on up to 1000 workers from what ``latency`` and ``rounds`` have
-measured. Predictions are measured by ``python -m benchmarks.cluster.prediction``.
+measured. Predictions are measured by ``python -m benchmarks.cluster.prediction``. ``page`` writes the tables of
+docs/cluster.md and docs/scale.md from the results of all of them.
 """
 
 import sys
 
-from benchmarks.cluster import fits, kills, latency, rounds, simulation
+from benchmarks.cluster import fits, kills, latency, page, rounds, simulation
 from benchmarks.common.command import make_parser, parse, run_on
 
 KINDS = {
@@ -18,6 +19,7 @@ KINDS = {
     "rounds": rounds.show_rounds,
     "kills": kills.show_kills,
     "simulate": simulation.show_simulation,
+    "page": page.write_pages,
 }
 
 

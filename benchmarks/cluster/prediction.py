@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.cluster.rounds import N_COLUMNS, make_arrays
 from benchmarks.common.command import make_parser, parse, run_on
 from benchmarks.common.output import print_heading
 from benchmarks.common.results import show_table
 
-N_ROWS, N_COLUMNS, N_TREES, N_TURNS = 10_000_000, 30, 300, 3
+N_ROWS, N_TREES, N_TURNS = 10_000_000, 300, 3
 N_TRAIN, BATCH_ROWS, N_BATCHES = 100_000, 1 << 18, 8
 
 
@@ -52,17 +53,15 @@ def take_turns(client: Any, name: str, n_rows: int, n_turns: int, n_trees: int) 
 
     from mpboost import dask as mpboost_dask
 
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(min(N_TRAIN, n_rows), N_COLUMNS)).astype(np.float32)
-    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X)) > 0
     make = getattr(mpboost_dask, f"Dask{name}")
     model = make(n_estimators=n_trees, stopping=None, random_state=0, client=client)
-    model.fit(da.from_array(X, chunks=(-1, -1)).persist(), da.from_array(y, chunks=-1))
+    model.fit(*make_arrays(client, min(N_TRAIN, n_rows)))
     local = model.to_local().set_params(n_jobs=2)
     step = min(BATCH_ROWS, n_rows // 2)
     table = da.random.default_rng(0).normal(size=(n_rows, N_COLUMNS), chunks=(step, -1)).astype(np.float32).persist()
     wait(table)
-    batches = rng.normal(size=(N_BATCHES, step, N_COLUMNS)).astype(np.float32)  # more than caches hold
+    # More than caches hold.
+    batches = np.random.default_rng(0).normal(size=(N_BATCHES, step, N_COLUMNS)).astype(np.float32)
     model.predict_proba(table[:step]).compute()  # not measured: the model is sent to the workers
     turns = []
     for _ in range(n_turns):

@@ -21,6 +21,8 @@ from benchmarks.common.results import show_table
 N_ROWS, N_COLUMNS, N_PARTITIONS, N_TREES = 2_000_000, 30, 8, 48
 #: The part of an iteration that is not inside an exchange.
 BETWEEN = "between exchanges"
+#: Added to the name of a part whose results differ from shard to shard.
+DEALT = ", dealt"
 #: Columns of the table, all of an iteration: processor milliseconds of shard 0 for its own part and for joining all
 #: parts, what else an exchange took, and kilobytes.
 COLUMNS = [
@@ -153,7 +155,7 @@ class MeasuredShards:
     def _measure(self, call: Callable[..., Any], make_part: Any, join: Any, *, is_deal: bool) -> Any:
         if not self._is_looping:
             return call(make_part, join)
-        place = name_caller()
+        place = name_caller() + DEALT * is_deal
         work = joining = 0.0
 
         def make_timed() -> Any:

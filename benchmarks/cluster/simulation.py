@@ -2,12 +2,12 @@
 
 An iteration on W workers with t threads each, over N rows, takes
 
-    c N / (W t) + g / min(W, K) + j + e (R + (W - 2) h) + (W - 1) (i + o) / B
+    c N / (W t) + g / min(W, K) + j + e (R + (W - 2) h) + ((W - 1) b + s) / B
 
 seconds: c for a row, g for growing a tree, which K shards do side by side, j for joining in shard 0, e exchanges of R
-seconds with two shards and h more for each further one, i bytes in from each other shard and o bytes out to each, at B
-bytes per second. The rows of a minipatch are shared out, so what all shards send of them does not grow with W. With a
-tree of fan-out f in place of a star, W in the last two terms becomes f, as often as the tree has levels.
+seconds with two shards and h more for each further one, b bytes between shard 0 and each other one, and s bytes of rows
+of minipatches, at B bytes per second. Each shard sends its own rows and gets those of its trees, so s does not grow
+with W. With a tree of fan-out f in place of a star, W in the last two terms becomes f, as often as the tree has levels.
 """
 
 import math
@@ -17,8 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.cluster.rounds import BETWEEN
-from benchmarks.common.folders import RESULTS
+from benchmarks.cluster.rounds import BETWEEN, DEALT
 from benchmarks.common.output import print_heading, print_line
 from benchmarks.common.results import Row, read_rows, show_table
 
@@ -26,8 +25,11 @@ N_ROWS = (10**8, 10**9, 10**10)
 N_WORKERS = (10, 30, 100, 300, 1000)
 #: Threads of a worker, trees of a round, branches of a tree of workers.
 N_THREADS, ROUND_SIZE, FAN_OUT = 8, 8, 8
-#: Where trees are grown: what is sent there is shared out among shards.
+#: Where trees are grown.
 GROWING = "sharded_patches"
+#: Where shards contribute what they have of the rows of minipatches: more shards send less each. Elsewhere they send
+#: sums, each as many as the others.
+OF_ROWS = (GROWING, "observations", "gradients.update", "gradient_trees")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Costs:
     round_trip, message : float
         Seconds of an exchange of two shards, R, and of shard 0 for each further shard, h.
     shared, for_each : float
-        Bytes that all shards send or get together, and bytes between shard 0 and each other one, i + o.
+        Bytes that all shards send or get together, s, and bytes between shard 0 and each other one, b.
     bandwidth : float
         Bytes per second, B.
     """
@@ -63,21 +65,40 @@ class Costs:
 
 def show_simulation(folder: Path, *, quick: bool) -> None:
     """Print and write iterations per second, and where more workers do not help any more."""
-    measured = RESULTS / "cluster"
-    needed = [measured / f"{name}.csv" for name in ("latency", "hub", "rounds")]
+    rows = []
+    for family, costs in read_all_costs(folder):
+        print_heading(family)
+        print_line(", ".join(f"{symbol} = {value}" for symbol, value in describe_costs(costs).items()))
+        rows += [cells for n_rows in N_ROWS for cells in simulate(family, costs, n_rows)]
+    columns = ["estimator", "rows", "workers", "iterations per s, star", "of that rows, %", "tree of 8", "best workers"]
+    show_table(folder / "simulation.csv", columns, rows)
+
+
+def read_all_costs(folder: Path) -> list[tuple[str, Costs]]:
+    """Read the costs of each family from the results in a folder."""
+    needed = [folder / f"{name}.csv" for name in ("latency", "hub", "rounds")]
     for path in needed:
         if not path.exists():
             kind = "rounds" if path.stem == "rounds" else "latency"
             raise SystemExit(f"{path} is missing: run python -m benchmarks.cluster {kind} first.")
     latency, hub, rounds = map(read_rows, needed)
-    rows = []
-    for family in dict.fromkeys(row["estimator"] for row in rounds):
-        costs = read_costs(latency, hub, [row for row in rounds if row["estimator"] == family])
-        print_heading(family)
-        print_line(", ".join(f"{name} {value:.3g}" for name, value in vars(costs).items()))
-        rows += [cells for n_rows in N_ROWS for cells in simulate(family, costs, n_rows)]
-    columns = ["estimator", "rows", "workers", "iterations per s, star", "of that rows, %", "tree of 8", "best workers"]
-    show_table(folder / "simulation.csv", columns, rows)
+    families = dict.fromkeys(row["estimator"] for row in rounds)
+    return [(each, read_costs(latency, hub, [row for row in rounds if row["estimator"] == each])) for each in families]
+
+
+def describe_costs(costs: Costs) -> dict[str, str]:
+    """Describe costs by the letters of the formula, with units."""
+    return {
+        "c": f"{1e9 * costs.row:.2f} ns",
+        "g": f"{1e3 * costs.growing:.2f} ms",
+        "j": f"{1e3 * costs.joining:.2f} ms",
+        "e": f"{costs.n_exchanges:.2f}",
+        "R": f"{1e3 * costs.round_trip:.2f} ms",
+        "h": f"{1e3 * costs.message:.3f} ms",
+        "b": f"{costs.for_each / 1e3:.1f} kB",
+        "s": f"{costs.shared / 1e3:.1f} kB",
+        "B": f"{costs.bandwidth / 1e6:.0f} MB/s",
+    }
 
 
 def read_costs(latency: Sequence[Row], hub: Sequence[Row], rounds: Sequence[Row]) -> Costs:
@@ -85,9 +106,10 @@ def read_costs(latency: Sequence[Row], hub: Sequence[Row], rounds: Sequence[Row]
     exchange = {row["one way"]: float(row["median"]) / 1000 for row in latency if row["way"] == "exchange"}
     shards, busy = (np.array([float(row[name]) for row in hub]) for name in ("shards", "processor time of shard 0"))
     growing = [row for row in rounds if row["part"].startswith(GROWING)]
-    others = [row for row in rounds if row not in growing]
+    of_rows = [row for row in rounds if row["part"].startswith(OF_ROWS)]
+    dealt = [row for row in rounds if row["part"].endswith(DEALT)]
     n_here = float(rounds[0]["rows"]) / 2
-    work = add_up(others, "own work") / 1000
+    work = add_up(leave_out(rounds, growing), "own work") / 1000
     return Costs(
         row=work / n_here,
         growing=2 * add_up(growing, "own work") / 1000,
@@ -95,10 +117,17 @@ def read_costs(latency: Sequence[Row], hub: Sequence[Row], rounds: Sequence[Row]
         n_exchanges=add_up([row for row in rounds if row["part"] != BETWEEN], "calls"),
         round_trip=exchange["nothing"],
         message=max(0.0, float(np.polyfit(shards, busy, 1)[0])) / 1000,
-        shared=2000 * (add_up(growing, "kB in")),
-        for_each=1000 * (add_up(others, "kB in") + add_up(rounds, "kB out to each")),
+        # Of two shards, one has sent half of all rows.
+        shared=2000 * (add_up(of_rows, "kB in") + add_up(dealt, "kB out to each")),
+        for_each=1000
+        * (add_up(leave_out(rounds, of_rows), "kB in") + add_up(leave_out(rounds, dealt), "kB out to each")),
         bandwidth=1e6 / max(exchange["1 MB"] - exchange["nothing"], 1e-9),
     )
+
+
+def leave_out(rows: Sequence[Row], some: Sequence[Row]) -> list[Row]:
+    """List the rows that are not among some."""
+    return [row for row in rows if row not in some]
 
 
 def add_up(rows: Sequence[Row], column: str) -> float:

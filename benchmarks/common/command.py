@@ -14,7 +14,20 @@ from benchmarks.data.files import DataNotFoundError
 Data = TypeVar("Data")
 #: Options that leave a run whole: where its files go, how many fits run at a time, what has a file of its own, and what
 #: the results say.
-_HARMLESS = ("output", "memory", "jobs", "threads", "kind", "workers", "fresh", "against", "minutes", "limit", "mix")
+_HARMLESS = (
+    "output",
+    "memory",
+    "jobs",
+    "threads",
+    "kind",
+    "workers",
+    "fresh",
+    "against",
+    "minutes",
+    "limit",
+    "mix",
+    "parts",
+)
 
 
 def make_parser(description: str | None, *, has_quick: bool = True) -> argparse.ArgumentParser:

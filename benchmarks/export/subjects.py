@@ -28,6 +28,7 @@ RECIPES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "gradient, squared error": (GRADIENT_REGRESSOR, "numbers", {}),
     "gradient, absolute error": (GRADIENT_REGRESSOR, "numbers", {"loss": "absolute_error"}),
     "gradient, quantile": (GRADIENT_REGRESSOR, "numbers", {"loss": "quantile"}),
+    "gradient, huber": (GRADIENT_REGRESSOR, "numbers", {"loss": "huber"}),
     "gradient, poisson": (GRADIENT_REGRESSOR, "positive", {"loss": "poisson"}),
     "gradient, gamma": (GRADIENT_REGRESSOR, "positive", {"loss": "gamma"}),
 }

@@ -1,7 +1,7 @@
 """Measure accuracy on the paper's case study, and its ablation: ``python -m benchmarks.quality [--quick]``.
 
 Other measurements of quality are commands of their own: ``python -m benchmarks.quality.tasks``, and likewise
-label_issues, tuning, calibration, categories and noise_columns.
+label_issues, tuning, calibration, categories, noise_columns and active_learning.
 """
 
 import sys

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <stdexcept>
@@ -79,10 +80,19 @@ class ColumnValues {
     const auto n = static_cast<std::size_t>(last - first);
     values_.resize(std::max(values_.size(), n * stride_));
     for (std::size_t k = 0; k < n; ++k) columns_[k] = {values_.data() + k * stride_, 0, 0};
-    for (std::size_t begin = 0; begin < stride_; begin += block_rows)
-      for (std::size_t k = 0; k < n; ++k)
-        columns_[k].read(table, rows, first + static_cast<std::int64_t>(k), begin,
-                         std::min(stride_, begin + block_rows));
+    for (std::size_t begin = 0; begin < stride_; begin += block_rows) {
+      const std::size_t end = std::min(stride_, begin + block_rows);
+      std::int64_t some[block_rows];  // the rows that are not zero in all columns: in sparse tables few
+      std::size_t n_some = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        some[n_some] = rows ? (*rows)[i] : static_cast<std::int64_t>(i);
+        n_some += !is_zero(table, some[n_some], first, n);
+      }
+      for (std::size_t k = 0; k < n; ++k) {
+        columns_[k].read(table, {some, n_some}, first + static_cast<std::int64_t>(k));
+        columns_[k].n_zeros += static_cast<std::int64_t>(end - begin - n_some);
+      }
+    }
   }
 
   // The values of a column that are neither missing nor zero.
@@ -99,10 +109,10 @@ class ColumnValues {
     std::size_t n_others;
     std::int64_t n_zeros;
 
-    void read(const Table<T> table, const BinMapper::Rows& rows, std::int64_t j, std::size_t begin, std::size_t end) {
+    void read(const Table<T> table, std::span<const std::int64_t> rows, std::int64_t j) {
       Column now = *this;
-      for (std::size_t i = begin; i < end; ++i) {
-        const T value = table.at(rows ? (*rows)[i] : static_cast<std::int64_t>(i), j);
+      for (const std::int64_t row : rows) {
+        const T value = table.at(row, j);
         now.others[now.n_others] = value;  // the next one is written over it if it is missing or zero
         now.n_others += !is_missing(value) && value != 0;
         now.n_zeros += value == 0;
@@ -110,6 +120,19 @@ class ColumnValues {
       *this = now;
     }
   };
+
+  // Whether all values of a row in n columns are 0, as far as that is soon told: columns lie side by side, not -0.0.
+  static bool is_zero(const Table<T> table, std::int64_t row, std::int64_t first, std::size_t n) {
+    if (table.column_stride != sizeof(T) || n != max_columns) return false;
+    const auto* values = table.data + row * table.row_stride + first * table.column_stride;
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < max_columns * sizeof(T); i += sizeof bits) {
+      std::uint64_t word;
+      std::memcpy(&word, values + i, sizeof word);
+      bits |= word;
+    }
+    return bits == 0;
+  }
 
   std::size_t stride_;
   std::vector<T> values_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -72,6 +73,7 @@ class Table {
       : half_(static_cast<std::int64_t>(logs.size() / 2)), logs_(logs.data() + half_) {
     if (!with_powers) return;
     for (const double log : logs) powers_.push_back(split(log));
+    falls_ = std::ranges::is_sorted(logs, std::ranges::greater());
   }
 
   void check(std::int64_t least, std::int64_t most) const {
@@ -79,6 +81,7 @@ class Table {
       throw std::invalid_argument("the table of weights is too short for these votes");
   }
   double log(std::int64_t margin) const { return logs_[margin]; }
+  bool falls() const { return falls_; }  // known with powers alone
 
   // L(margin) / 2^exponent.
   double scaled(std::int64_t margin, std::int64_t exponent) const {
@@ -105,6 +108,7 @@ class Table {
 
   std::int64_t half_;
   const double* logs_;
+  bool falls_ = true;
   std::vector<Weight> powers_;
 };
 
@@ -119,8 +123,9 @@ void weigh_rows(std::int64_t n_rows, const ClassWeights& weights, Threads& threa
   });
 }
 
-// The logarithm of a sum of L over margins. The largest L, that of the least margin, is factored out, so that a single
-// margin gives its log L to the last bit. `for_margins` calls its argument with each margin.
+// The logarithm of a sum of L over margins. The largest L is factored out, so that a single margin gives its log L to
+// the last bit. It is that of the least margin, unless a user's L does not fall. `for_margins` calls its argument with
+// each margin.
 template <class ForMargins>
 double log_sum(const Table& table, ForMargins for_margins) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = std::numeric_limits<std::int64_t>::min();
@@ -130,11 +135,14 @@ double log_sum(const Table& table, ForMargins for_margins) {
   });
   if (least > most) return -std::numeric_limits<double>::infinity();  // no margin at all
   table.check(least, most);
-  if (table.fraction(least) == 0.0) return table.log(least);
-  const std::int64_t exponent = table.exponent(least);
+  std::int64_t largest = least;
+  if (!table.falls())
+    for_margins([&](std::int64_t margin) { largest = table.log(margin) > table.log(largest) ? margin : largest; });
+  if (table.fraction(largest) == 0.0) return table.log(largest);
+  const std::int64_t exponent = table.exponent(largest);
   double sum = 0.0;
   for_margins([&](std::int64_t margin) { sum += table.scaled(margin, exponent); });
-  return table.log(least) + log_of(sum / table.fraction(least));
+  return table.log(largest) + log_of(sum / table.fraction(largest));
 }
 
 }  // namespace

@@ -38,13 +38,6 @@ inline int count_below(const V* edges, V value) {
 }
 #endif
 
-template <class V>
-bool is_any_set(const V& lanes) {
-  bool any = false;
-  for (std::size_t i = 0; i < sizeof lanes / sizeof lanes[0]; ++i) any |= lanes[i] != 0;
-  return any;
-}
-
 // Several values side by side are compared with all edges, one after the other.
 template <class V>
 bool find_codes_of_few_edges(const EdgeTable<V>& table, const V* values, int n_values, std::uint8_t* codes) {

@@ -27,7 +27,8 @@ class CoveredTree {
       depths_[n] = (parent < 0 ? 0 : depths_[static_cast<std::size_t>(parent)]) + (find_earlier(n) ? 0 : 1);
       n_features = std::max(n_features, depths_[n]);
       const double before = earlier_[n] < 0 ? 1.0 : passing_[static_cast<std::size_t>(earlier_[n])];
-      for (const std::size_t side : {0, 1}) passing_.push_back(before * shares_[2 * n + side]);
+      for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
+        passing_.push_back(before * shares_[2 * n + side]);
     }
     n_features_ = n_features;
   }

@@ -27,7 +27,7 @@ inline std::uint64_t reach(Lanes32 bits, Lanes32 limits) {  // a bit for each la
 #else
 inline std::uint64_t reach(Lanes32 bits, Lanes32 limits) {
   const auto is_in = bits >= limits;
-  return (is_in[0] & 1U) | (is_in[1] & 2U) | (is_in[2] & 4U) | (is_in[3] & 8U);
+  return static_cast<std::uint64_t>((is_in[0] & 1) | (is_in[1] & 2) | (is_in[2] & 4) | (is_in[3] & 8));
 }
 #endif
 

@@ -19,7 +19,7 @@ struct Scorer {
   Real score(Real side, Real side_positive) const {
     const Real d = side_positive * n - side * positive;
     const Real s = d * d / (side * (n - side));
-    if constexpr (has_min_leaf) return (side >= least) & (side <= most) ? s : Real{} - 1;
+    if constexpr (has_min_leaf) return ((side >= least) & (side <= most)) ? s : Real{} - 1;
     return s;
   }
 };
@@ -276,6 +276,168 @@ GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
   return best.reduce();
 }
 
+// The same for up to 255 rows in many bins, with counts in bytes and the bins of a lane side by side: [lane][bin].
+//
+// Bins are taken in blocks. The score is convex in the rows of both classes on the left, so inside a block it is at
+// most what it would be at the block's ends, or if all of its rows of one class came before those of the other. Bins
+// are tried only where this bound is as high as the best score at the ends of blocks.
+template <bool has_min_leaf>
+class BlockSearch {
+ public:
+  BlockSearch(const NodeRows& node, Histogram& histogram)
+      : node_(node),
+        n_blocks_((node.n_bins + block_bins - 1) / block_bins),
+        counts_{histogram.counts[0], histogram.counts[1]},
+        bounds_(node.n_negative + node.n_positive, node.n_positive, 1),
+        scorer_(node.n_negative + node.n_positive, node.n_positive, node.min_samples_leaf) {}
+
+  GroupSplit find() {
+    count_rows();
+    sum_blocks();
+    bound_blocks();
+    for (int b = 0; b < n_blocks_; ++b)
+      for (int first = 0; first < node_.n_lanes; first += Single::lanes) {
+        if (!is_any_set(load<Real>(most_[b] + first) >= least_)) continue;
+        for (int lane = first; lane < first + Single::lanes; ++lane)
+          if (most_[b][lane] >= least_) try_bins(lane, b);
+      }
+    if (best_score_ < 0) return {};
+    return {best_score_, best_place_ / n_codes, static_cast<std::uint8_t>(best_place_ % n_codes / 2),
+            static_cast<std::uint8_t>(best_place_ % 2)};
+  }
+
+  static bool suits(const NodeRows& node) {
+    return node.n_negative + node.n_positive <= 255 && node.n_bins > min_blocks * block_bins;
+  }
+
+ private:
+  using Real = Single::Real;
+  static constexpr int block_bins = 16, max_blocks = 256 / block_bins;
+  static constexpr int min_blocks = 4;      // fewer are not worth it
+  static constexpr int n_codes = 2 * 256;   // 2 * bin + missing_left
+  static constexpr float rounding = 1e-5F;  // of scores and bounds; these divide exact numbers, one of them squared
+  static constexpr std::uint64_t ones = 0x0101010101010101ULL;  // times this, each byte is the sum of those up to it
+
+  std::uint8_t* bins(int is_positive, int lane) const { return counts_[is_positive] + 256 * lane; }
+
+  void count_rows() {
+    for (int is_positive = 0; is_positive < 2; ++is_positive)
+      for (int lane = 0; lane < node_.n_lanes; ++lane) {
+        std::memset(bins(is_positive, lane), 0, static_cast<std::size_t>(n_blocks_ * block_bins));
+        bins(is_positive, lane)[missing_code] = 0;
+      }
+    const std::uint8_t* row = node_.codes;
+    for (std::int32_t i = 0; i < node_.n_negative + node_.n_positive; ++i, row += group_lanes) {
+      std::uint8_t* counts = counts_[i >= node_.n_negative];
+      for (int first = 0; first < node_.n_lanes; first += used_lanes) {
+#pragma GCC unroll 8
+        for (int lane = first; lane < first + used_lanes; ++lane) ++counts[256 * lane + row[lane]];
+      }
+    }
+  }
+
+  void sum_blocks() {
+    for (int is_positive = 0; is_positive < 2; ++is_positive)
+      for (int lane = 0; lane < node_.n_lanes; ++lane) {
+        std::uint8_t* of_lane = bins(is_positive, lane);
+        missing_[is_positive][lane] = of_lane[missing_code];
+        of_lane[missing_code] = 0;  // it would be in the last block
+        for (int b = 0; b < n_blocks_; ++b) {
+          const std::uint8_t* of_block = of_lane + b * block_bins;
+          const std::uint64_t pairs = load<std::uint64_t>(of_block) + load<std::uint64_t>(of_block + 8);
+          sums_[is_positive][b][lane] = static_cast<std::uint8_t>(pairs * ones >> 56);
+        }
+      }
+  }
+
+  void bound_blocks() {
+    Real top = Real{} - 1;
+    for (int first = 0; first < node_.n_lanes; first += Single::lanes) {
+      const Real missing_positive = read_counts(missing_[1] + first);
+      const Real missing = missing_positive + read_counts(missing_[0] + first);
+      const bool any_missing = is_any_set(missing > 0);
+      Real left{}, left_positive{};
+      for (int b = 0; b < n_blocks_; ++b) {
+        const Real positive = read_counts(sums_[1][b] + first), negative = read_counts(sums_[0][b] + first);
+        store(left, left_[b] + first);
+        store(left_positive, left_positive_[b] + first);
+        Real most{};  // a score of 0 / 0 counts as 0
+        raise(most, left, left_positive, negative, positive);
+        if (any_missing) {
+          raise(most, left + missing, left_positive + missing_positive, negative, positive);
+          raise(most, left + missing, left_positive + missing_positive, Real{}, Real{});
+        }
+        // Splits of an empty block are offered elsewhere.
+        store(negative + positive > 0 ? most : Real{} - 1, most_[b] + first);
+        left += negative + positive;
+        left_positive += positive;
+        const Real score = scorer_.score(left, left_positive);
+        top = score > top ? score : top;
+      }
+    }
+    least_ = top[0];
+    for (int i = 1; i < Single::lanes; ++i) least_ = top[i] > least_ ? top[i] : least_;
+    least_ *= 1 - rounding;
+  }
+
+  // Raise `most` to the best that splits can be which have some of so many rows on the left, besides others that are
+  // there. What they are without any is left out: this split has a lower code, which wins a tie.
+  void raise(Real& most, Real left, Real left_positive, Real negative, Real positive) const {
+    for (const Real score :
+         {bounds_.score(left + positive, left_positive + positive), bounds_.score(left + negative, left_positive),
+          bounds_.score(left + negative + positive, left_positive + positive)})
+      most = score > most ? score : most;
+  }
+
+  void try_bins(int lane, int block) {
+    Real left = Real{} + left_[block][lane], left_positive = Real{} + left_positive_[block][lane];
+    const int missing_positive = missing_[1][lane], missing = missing_[0][lane] + missing_positive;
+    for (int first = block * block_bins; first < (block + 1) * block_bins; first += 8) {
+      std::uint8_t negatives[8], positives[8];  // up to each bin
+      const std::uint64_t negative = load<std::uint64_t>(bins(0, lane) + first) * ones;
+      const std::uint64_t positive = load<std::uint64_t>(bins(1, lane) + first) * ones;
+      std::memcpy(negatives, &negative, 8);
+      std::memcpy(positives, &positive, 8);
+      for (int i = 0; i < 8; i += Single::lanes) {
+        const Real here_positive = read_counts(positives + i), here = here_positive + read_counts(negatives + i);
+        const int place = lane * n_codes + 2 * (first + i);
+        offer(scorer_.score(left + here, left_positive + here_positive), place);
+        // Only missing values on the left is the same split as only these on the right, which is offered elsewhere.
+        if (missing > 0) {
+          const Real score = scorer_.score(left + here + static_cast<float>(missing),
+                                           left_positive + here_positive + static_cast<float>(missing_positive));
+          offer(left + here > 0 ? score : Real{} - 1, place + 1);
+        }
+      }
+      left += static_cast<float>(negatives[7] + positives[7]);
+      left_positive += static_cast<float>(positives[7]);
+    }
+  }
+
+  // Of equal scores the lowest lane wins, then the lowest code.
+  void offer(Real scores, int place) {
+    if (!is_any_set(scores >= least_)) return;
+    for (int i = 0; i < Single::lanes; ++i, place += 2)
+      if (scores[i] > best_score_ || (scores[i] == best_score_ && place < best_place_)) {
+        best_score_ = scores[i];
+        best_place_ = place;
+      }
+    least_ = best_score_ * (1 - rounding) > least_ ? best_score_ * (1 - rounding) : least_;
+  }
+
+  static void store(Real values, float* to) { std::memcpy(to, &values, sizeof values); }
+
+  const NodeRows& node_;
+  const int n_blocks_;
+  unsigned char* const counts_[2];
+  const Scorer<Single, false> bounds_;
+  const Scorer<Single, has_min_leaf> scorer_;
+  std::uint8_t missing_[2][group_lanes], sums_[2][max_blocks][group_lanes];
+  float left_[max_blocks][group_lanes], left_positive_[max_blocks][group_lanes], most_[max_blocks][group_lanes];
+  float least_ = -1, best_score_ = -1;  // scores below the first are of no interest
+  int best_place_ = -1;                 // n_codes * lane + code
+};
+
 // Call search(has_missing, has_min_leaf) with the node's two as constants.
 template <class Search>
 inline GroupSplit with_constants(const NodeRows& node, Search search) {
@@ -291,6 +453,9 @@ GroupSplit search_pairs(const NodeRows& node, Histogram& histogram) {
 }
 
 GroupSplit search_bins(const NodeRows& node, Histogram& histogram) {
+  if (BlockSearch<false>::suits(node))
+    return node.min_samples_leaf > 1 ? BlockSearch<true>(node, histogram).find()
+                                     : BlockSearch<false>(node, histogram).find();
   return with_constants(node, [&](auto missing, auto min_leaf) {
     return node.n_negative + node.n_positive <= max_single_rows
                ? search_bins_as<Single, missing, min_leaf>(node, histogram)

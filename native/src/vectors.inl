@@ -37,6 +37,19 @@ struct Double {
 };
 inline constexpr std::int32_t max_single_rows = 4096;
 
+template <class V>
+inline bool is_any_set(const V& lanes) {
+#ifdef __AVX2__
+  if constexpr (sizeof lanes == 32) {
+    const auto bits = reinterpret_cast<__m256i>(lanes);
+    return !_mm256_testz_si256(bits, bits);
+  }
+#endif
+  bool any = false;
+  for (std::size_t i = 0; i < sizeof lanes / sizeof lanes[0]; ++i) any |= lanes[i] != 0;
+  return any;
+}
+
 // A vector of small numbers from memory.
 #ifdef __AVX2__
 inline Single::Int widen(const std::uint8_t* from) {
@@ -62,6 +75,7 @@ inline Single::Real read_counts(const std::uint16_t* from) {
   return __builtin_convertvector(widen_low(v), Single::Real);
 }
 #endif
+inline Single::Real read_counts(const std::uint8_t* from) { return __builtin_convertvector(widen(from), Single::Real); }
 inline Double::Real read_counts(const std::int32_t* from) {
   using Counts [[gnu::vector_size(vector_bytes / 2)]] = std::int32_t;
   return __builtin_convertvector(load<Counts>(from), Double::Real);

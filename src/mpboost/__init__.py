@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
     from mpboost.estimators.presets import PAPER
     from mpboost.estimators.regressor import MPBoostRegressor
+    from mpboost.estimators.spread import fit_spread
     from mpboost.inspection.contributions_display import ContributionsDisplay
     from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
     from mpboost.inspection.effects import EffectCurve, FeatureEffect, compute_effects
     from mpboost.inspection.effects_display import EffectsDisplay
     from mpboost.inspection.evaluation import Evaluation, Score, evaluate
+    from mpboost.inspection.feature_inference import FeatureInference, infer_features
+    from mpboost.inspection.feature_inference_display import FeatureInferenceDisplay
     from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay
     from mpboost.inspection.label_issues import LabelIssues, estimate_label_noise, find_label_issues
     from mpboost.inspection.observations import ObservationsDisplay
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from mpboost.inspection.ranking_curves import RankingCurvesDisplay
     from mpboost.inspection.score_bands import ScoreBandsDisplay
     from mpboost.inspection.score_curves import ScoreCurvesDisplay
+    from mpboost.inspection.suggestions import SuggestedRows, suggest_rows
     from mpboost.inspection.tree_display import TreeDisplay
     from mpboost.model_files.container import ModelFileError
     from mpboost.model_files.model_file import load_model, save_model
@@ -58,6 +62,8 @@ __all__ = [
     "EffectsDisplay",
     "Evaluation",
     "FeatureEffect",
+    "FeatureInference",
+    "FeatureInferenceDisplay",
     "FeatureProbabilitiesDisplay",
     "FeatureProbabilityRecorder",
     "History",
@@ -79,6 +85,7 @@ __all__ = [
     "ScoreBandsDisplay",
     "ScoreCurvesDisplay",
     "StopReason",
+    "SuggestedRows",
     "TreeDisplay",
     "TreeNode",
     "__version__",
@@ -86,12 +93,15 @@ __all__ = [
     "estimate_label_noise",
     "evaluate",
     "find_label_issues",
+    "fit_spread",
+    "infer_features",
     "load_model",
     "oop_tune",
     "read_table",
     "report",
     "save_model",
     "show_versions",
+    "suggest_rows",
 ]
 
 #: Where the public names are. A module is imported when one of its names is first used, since scikit-learn and scipy
@@ -111,11 +121,14 @@ _HOMES = {
     "estimators.gradient_regressor": ("MPGradientBoostingRegressor",),
     "estimators.presets": ("PAPER",),
     "estimators.regressor": ("MPBoostRegressor",),
+    "estimators.spread": ("fit_spread",),
     "inspection.contributions_display": ("ContributionsDisplay",),
     "inspection.effective_numbers": ("EffectiveNumbersDisplay",),
     "inspection.effects": ("EffectCurve", "FeatureEffect", "compute_effects"),
     "inspection.effects_display": ("EffectsDisplay",),
     "inspection.evaluation": ("Evaluation", "Score", "evaluate"),
+    "inspection.feature_inference": ("FeatureInference", "infer_features"),
+    "inspection.feature_inference_display": ("FeatureInferenceDisplay",),
     "inspection.feature_probabilities": ("FeatureProbabilitiesDisplay",),
     "inspection.label_issues": ("LabelIssues", "estimate_label_noise", "find_label_issues"),
     "inspection.observations": ("ObservationsDisplay",),
@@ -125,6 +138,7 @@ _HOMES = {
     "inspection.ranking_curves": ("RankingCurvesDisplay",),
     "inspection.score_bands": ("ScoreBandsDisplay",),
     "inspection.score_curves": ("ScoreCurvesDisplay",),
+    "inspection.suggestions": ("SuggestedRows", "suggest_rows"),
     "inspection.tree_display": ("TreeDisplay",),
     "model_files.container": ("ModelFileError",),
     "model_files.model_file": ("load_model", "save_model"),
@@ -132,8 +146,8 @@ _HOMES = {
     "table_files.reading": ("read_table",),
     "tuning.search": ("OOPSearch", "oop_tune"),
 }
-#: Packages with public names of their own, which users reach as ``mpboost.export.to_onnx`` after ``import mpboost``.
-_PACKAGES = ("export",)
+#: Modules with public names of their own, which users reach as ``mpboost.export.to_onnx`` after ``import mpboost``.
+_PACKAGES = ("export", "rules")
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 if not TYPE_CHECKING:  # type checkers would believe that every name exists

@@ -65,7 +65,9 @@ def test_costs_are_read_from_tables_of_results():
         dict(zip(names, cells, strict=True), rows="2000000")
         for cells in (
             ("between exchanges", "1", "10", "0", "0", "0"),
-            ("sharded_patches.train_in_shards", "0.5", "2", "0.5", "30", "20"),
+            ("sharded_patches.train_in_shards, dealt", "0.25", "1", "0.5", "30", "20"),
+            ("sharded_patches.train_in_shards", "0.25", "1", "0", "3", "6"),
+            ("gradients.update", "0", "0", "0", "7", "2"),
             ("voting.update", "1", "0", "0.5", "4", "6"),
         )
     ]
@@ -77,14 +79,13 @@ def test_costs_are_read_from_tables_of_results():
         n_exchanges=1.5,
         round_trip=5e-4,
         message=1e-4,
-        shared=60_000,
-        for_each=30_000,
+        shared=2 * (30_000 + 3_000 + 7_000 + 20_000),
+        for_each=4_000 + 6_000 + 2_000 + 6_000,
         bandwidth=1e9,
     )
     assert vars(costs) == pytest.approx(vars(expected))
 
 
-def test_simulation_asks_for_what_it_needs(tmp_path, monkeypatch):
-    monkeypatch.setattr("benchmarks.cluster.simulation.RESULTS", tmp_path)
+def test_simulation_asks_for_what_it_needs(tmp_path):
     with pytest.raises(SystemExit, match=r"latency.csv is missing: run python -m benchmarks.cluster latency first"):
         main(["simulate", "--output", str(tmp_path)])

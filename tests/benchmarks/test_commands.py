@@ -25,6 +25,7 @@ from benchmarks.quality import __main__ as quality
 from benchmarks.quality import (
     calibration,
     categories,
+    conformal,
     intervals,
     label_issues,
     label_noise,
@@ -34,7 +35,7 @@ from benchmarks.quality import (
     tuning,
 )
 from benchmarks.speed import __main__ as speed
-from benchmarks.speed import command_line, contributions, metrics, progress_bar, sparse
+from benchmarks.speed import command_line, contributions, imports, interrupts, metrics, progress_bar, sparse
 from benchmarks.speed.literal import fit_literal, update_features, weigh_observations
 from benchmarks.speed.sections import judge_linearity
 from tests.support.benchmarks import needs, run_benchmark
@@ -125,6 +126,22 @@ def test_unknown_set_is_named(benchmark, capsys):
     with pytest.raises(SystemExit):
         benchmark.main(["--only", "no-such"])
     assert "'no-such'" in capsys.readouterr().err
+
+
+def test_imports_quick_compares_with_scikit_learn(tmp_path):
+    assert imports.main(["--quick", "--output", str(tmp_path)]) == 0
+    rows = {row["import"]: row for row in read_rows(tmp_path / "imports.csv")}
+    assert list(rows) == list(imports.IMPORTS)
+    assert rows[imports.PEER]["processor, ratio to scikit-learn"] == "1.00"
+    assert all(float(row["processor s"]) > 0 for row in rows.values())
+
+
+@pytest.mark.usefixtures("python_handler")
+def test_interrupts_quick_interrupts_each_estimator(tmp_path):
+    assert interrupts.main(["--quick", "--output", str(tmp_path)]) == 0
+    rows = read_rows(tmp_path / "interrupts.csv")
+    assert [row["estimator"] for row in rows] == [estimator.__name__ for estimator in interrupts.ESTIMATORS]
+    assert all(0 < float(row["s"]) <= float(row["longest s"]) for row in rows)
 
 
 @pytest.mark.slow
@@ -235,7 +252,7 @@ def test_measure_growth_finds_a_short_peak():
 
 @pytest.mark.parametrize(
     "benchmark",
-    [speed, quality, calibration, categories, intervals, label_issues, label_noise, tuning],
+    [speed, quality, calibration, categories, conformal, intervals, label_issues, label_noise, tuning],
     ids=lambda module: module.__name__,
 )
 def test_benchmarks_say_what_to_do_without_data(benchmark, tmp_path, monkeypatch, capsys):

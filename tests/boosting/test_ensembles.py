@@ -48,6 +48,17 @@ def test_ensemble_adds_up_several_outputs(threads, monkeypatch, kind):
     np.testing.assert_array_equal(trees.total(table, Steps(3), threads), expected)
 
 
+@pytest.mark.parametrize("kind", TABLES)
+def test_ensemble_of_taken_learners_adds_up_these_alone(threads, kind):
+    trees, _ = make_ensemble()
+    table = TABLES[kind](make_codes().T.astype(np.float64))
+    each = [out.copy() for out in trees.each(table, Steps(3), threads)]
+    taken = trees.take([3, 0])
+    assert (len(taken), len(trees)) == (2, 4)
+    np.testing.assert_array_equal(taken.total(table, Steps(3), threads), each[3] + each[0])
+    np.testing.assert_array_equal(trees.total(table, Steps(3), threads), sum(each))
+
+
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_ensemble_passes_through_a_pickle(n_outputs):
     trees, _ = make_ensemble(n_outputs)

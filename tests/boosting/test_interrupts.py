@@ -395,16 +395,17 @@ def test_interrupt_of_a_weak_learner_that_boosts_ends_the_outer_fit():
 
 
 SCRIPT = """
-import json, os, signal, threading, time, warnings
+import json, os, signal, threading, warnings
 import numpy as np
 from mpboost import Callback, MPBoostClassifier
 
 class Pressed(Callback):
     def on_iteration_end(self, run):
+        self.run = run
         if run.iteration == 20:
             threading.Timer({delay}, self.press).start()
     def press(self):
-        self.time = time.process_time()
+        self.iteration = self.run.iteration
         os.kill(os.getpid(), signal.SIGINT)
 
 rng = np.random.default_rng(0)
@@ -415,9 +416,8 @@ model.set_params(callbacks=[pressed := Pressed()], verbose={verbose})
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     model.fit(X, y)
-seconds = time.process_time() - pressed.time
 print(json.dumps({{
-    "seconds": seconds,
+    "pressed": pressed.iteration,
     "warnings": [str(warning.message) for warning in caught],
     "n_iter": model.n_iter_,
     "score": model.score(X, y),
@@ -429,14 +429,11 @@ print(json.dumps({{
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verbose", [0, 1], ids=["silent", "bar"])
-def test_interrupt_of_a_large_fit_ends_it_within_a_fifth_of_a_second(verbose):
-    # The machine may be busy: the best of three, in seconds of the processor, tells what the fit itself needs.
-    seconds = []
-    for delay in (0.03, 0.11, 0.23):
-        result = json.loads(run_script(SCRIPT.format(delay=delay, verbose=verbose)).splitlines()[-1])
-        assert result["reason"] == "interrupted"
-        assert len(result["warnings"]) == 1
-        assert result["n_iter"] >= 20
-        assert result["score"] == result["train_score"]
-        seconds.append(result["seconds"])
-    assert min(seconds) < 0.2
+def test_interrupt_of_a_large_fit_lets_at_most_the_iteration_end_that_it_came_in(verbose):
+    # How many seconds that takes is measured by benchmarks.speed.interrupts.
+    result = json.loads(run_script(SCRIPT.format(delay=0.03, verbose=verbose)).splitlines()[-1])
+    assert result["reason"] == "interrupted"
+    assert len(result["warnings"]) == 1
+    # One more: the next iteration may have begun between the look at the run and the signal.
+    assert 20 <= result["pressed"] <= result["n_iter"] <= result["pressed"] + 2
+    assert result["score"] == result["train_score"]

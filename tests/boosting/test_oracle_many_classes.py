@@ -8,6 +8,7 @@ from mpboost.outputs.votes import rank_classes
 from tests.support.cases import list_cases
 from tests.support.class_oracle import ClassOracle
 from tests.support.oracle import WEIGHTINGS, is_completion, rank_values
+from tests.support.rules import Bell, Costs, Hedge, Tilted
 from tests.support.runs import Recorder, RecordingLearner, boost_for, make_classes, make_run, pose
 
 pytestmark = pytest.mark.slow
@@ -24,6 +25,9 @@ RUNS = {
     **{f"{way}, unseen rows": {"way": way, "importance": "out_of_patch"} for way in WAYS},
     **{f"{way}, rate by noise, unseen rows, weights": {"way": way, "weighted": True} | NEW for way in WAYS},
     **{f"{way}, rounds of 5": {"way": way, "round_size": 5} | NEW for way in WAYS},
+    **{f"{way}, rule by margins": {"way": way, "weighting": Bell()} for way in WAYS},
+    **{f"{way}, rule by rows": {"way": way, "weighting": Tilted(), "weighted": True} for way in WAYS},
+    "rules for credits and q": NEW | {"credit_rule": Costs(), "feature_update": Hedge()},
     "unseen rows, few left": {"patch": (200, 5), "importance": "out_of_patch"},
     "rate by noise, unseen rows, categories": {"n_categorical": 8, "missing": 0.2} | NEW,
     **{f"{way}, sizes of nodes": {"way": way, "adaptive": (False, True)} | SIZES for way in WAYS},
@@ -73,6 +77,8 @@ def make_oracle(X, labels, options):
         min_samples_leaf=options.get("min_samples_leaf", 1),
         min_samples_split=options.get("min_samples_split", 2),
         round_size=options.get("round_size", 1),
+        credit_rule=options.get("credit_rule"),
+        feature_update=options.get("feature_update"),
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 from mpboost import MPBoostRegressor
 from tests.support.cases import list_cases
 from tests.support.oracle import rank_values
+from tests.support.rules import Costs, Hedge, Lopsided, Tilted
 from tests.support.runs import Recorder, RecordingLearner, boost_for, make_run, make_values, pose
 from tests.support.value_oracle import RESIDUAL_WEIGHTINGS, ValueOracle
 
@@ -28,6 +29,11 @@ RUNS = {
     "rounds of 5": {"round_size": 5},
     "rounds of 5, unseen rows, weights": UNSEEN | {"round_size": 5, "weighted": True},
     "unseen rows": UNSEEN,
+    "rule by residuals": {"weighting": Lopsided()},
+    "rule by residuals, weights": {"weighting": Lopsided(), "weighted": True},
+    "rule by rows": {"weighting": Tilted()},
+    "rule by rows, weights, no exploration": {"weighting": Tilted(), "weighted": True, "residual_exploration": 0.0},
+    "rules for credits and q": UNSEEN | {"credit_rule": Costs(), "feature_update": Hedge()},
     "unseen rows, few left": UNSEEN | {"patch": (200, 5)},
     "unseen rows, weights": UNSEEN | {"weighted": True},
     "unseen rows, single ones": UNSEEN | {"patch": (1, 2)},
@@ -47,6 +53,8 @@ QUICK = [
     "patches of 3 rows",
     "rounds of 5, unseen rows, weights",
     "unseen rows, single ones",
+    "rule by residuals",
+    "rule by rows",
     "categories",
 ]
 
@@ -68,6 +76,8 @@ def make_oracle(X, labels, options):
         min_samples_leaf=options.get("min_samples_leaf", 1),
         min_samples_split=options.get("min_samples_split", 2),
         round_size=options.get("round_size", 1),
+        credit_rule=options.get("credit_rule"),
+        feature_update=options.get("feature_update"),
     )
 
 

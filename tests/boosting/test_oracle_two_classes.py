@@ -8,10 +8,12 @@ from mpboost.outputs.votes import rank_classes
 from tests.support.cases import list_cases
 from tests.support.helpers import as_votes
 from tests.support.oracle import WEIGHTINGS, Oracle, is_completion, rank_values
+from tests.support.rules import Bell, Costs, Hedge, Tilted
 from tests.support.runs import Recorder, RecordingLearner, boost_for, make_data, make_run, pose
 
 UNSEEN, AUTO = {"importance": "out_of_patch"}, {"learning_rate": "auto"}
 SIZES = UNSEEN | {"min_samples_split": "auto", "patch": (140, 5), "adaptive": (False, True)}
+RULES_OF_Q = {"credit_rule": Costs(), "feature_update": Hedge()}
 RUNS = {
     **{weighting: {"weighting": weighting} for weighting in WEIGHTINGS},
     "exponential, learning rate 0.1": {"weighting": "exponential", "learning_rate": 0.1},
@@ -50,6 +52,14 @@ RUNS = {
     "rounds of 5": {"round_size": 5},
     "rounds of 5, rate by noise, weights, unseen rows": AUTO | UNSEEN | {"weighted": True, "round_size": 5},
     "rounds of 5, unseen rows, patches of 3 rows": UNSEEN | {"patch": (3, 2), "round_size": 5},
+    "rule by margins": {"weighting": Bell()},
+    "rule by margins, rate by noise, weights": AUTO | {"weighting": Bell(), "weighted": True},
+    "rule by rows": {"weighting": Tilted()},
+    "rule by rows, rate by noise, weights, unseen rows": AUTO | UNSEEN | {"weighting": Tilted(), "weighted": True},
+    "rule by rows, rounds of 5": {"weighting": Tilted(), "round_size": 5},
+    "rule for credits": UNSEEN | {"credit_rule": Costs()},
+    "rule for q": UNSEEN | {"feature_update": Hedge(), "exploration": 0.1},
+    "rules for credits and q, categories": UNSEEN | RULES_OF_Q | {"n_categorical": 8, "missing": 0.2},
     "rate by noise, weights, unseen rows": AUTO | UNSEEN | {"weighted": True, "exploration": 0.1, "momentum": 0.1},
 }
 QUICK = [
@@ -63,6 +73,9 @@ QUICK = [
     "unseen rows, patches of 3 rows",
     "sizes of nodes",
     "rate by noise",
+    "rule by margins",
+    "rule by rows",
+    "rule for q",
     "rounds of 5, rate by noise, weights, unseen rows",
 ]
 
@@ -85,6 +98,8 @@ def make_oracle(X, labels, options):
         min_samples_leaf=options.get("min_samples_leaf", 1),
         min_samples_split=options.get("min_samples_split", 2),
         round_size=options.get("round_size", 1),
+        credit_rule=options.get("credit_rule"),
+        feature_update=options.get("feature_update"),
     )
 
 
@@ -116,7 +131,10 @@ def test_boost_matches_the_oracle(monkeypatch, options):
 
 
 @pytest.mark.parametrize(
-    "options", list_cases(RUNS, ["logistic", "exploration", "weights", "rounds of 5, unseen rows, patches of 3 rows"])
+    "options",
+    list_cases(
+        RUNS, ["logistic", "exploration", "weights", "rule by rows", "rounds of 5, unseen rows, patches of 3 rows"]
+    ),
 )
 def test_boost_draws_from_the_distributions_of_the_oracle(options):
     X, labels, options = pose(make_data, options)

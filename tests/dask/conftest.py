@@ -2,14 +2,14 @@
 
 import pytest
 
+from tests.support.dask_clusters import start_cluster
+
 
 @pytest.fixture(scope="session")
 def cluster():
     """Two workers."""
-    distributed = pytest.importorskip("distributed", reason="mpboost[dask] is not installed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1", memory_limit="2GiB"
-    ) as cluster:
+    pytest.importorskip("distributed", reason="mpboost[dask] is not installed")
+    with start_cluster(2, memory_limit="2GiB") as cluster:
         yield cluster
 
 

@@ -155,6 +155,7 @@ def test_time_limit_stops_all_shards(client):
     assert time.monotonic() - start < 20
 
 
+@pytest.mark.usefixtures("python_handler")
 @pytest.mark.parametrize("has_callbacks", [False, True])
 def test_ctrl_c_returns_the_result_so_far(client, has_callbacks):
     class Interrupter(Callback):
@@ -173,6 +174,7 @@ def test_ctrl_c_returns_the_result_so_far(client, has_callbacks):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("python_handler")
 def test_ctrl_c_before_the_first_iteration_is_raised(client):
     threading.Timer(0.5, press_ctrl_c).start()
     with pytest.raises(KeyboardInterrupt):

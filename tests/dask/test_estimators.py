@@ -18,8 +18,10 @@ from mpboost.dask import (
     DaskMPGradientBoostingClassifier,
     DaskMPGradientBoostingRegressor,
 )
-from mpboost.estimators.row_attributes import list_row_attributes
+from mpboost.dask.prediction import make_light
+from mpboost.estimators.row_attributes import ROW_SOURCE, list_row_attributes
 from tests.support.datasets import QUICK, make_mixed, make_numbers, save_bytes
+from tests.support.rules import Costs, Hedge, Tilted
 
 da = pytest.importorskip("dask.array", reason="mpboost[dask] is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="mpboost[dask] is not installed")
@@ -76,6 +78,25 @@ def test_model_is_that_of_a_fit_in_memory(client, estimator):
         assert type(value) is type(getattr(local, name))
     (table,) = as_arrays(X)
     np.testing.assert_array_equal(model.predict(table).compute(), local.predict(X))
+
+
+@each_estimator
+@pytest.mark.parametrize("way", ["attribute", "to_local", "pickle"])
+def test_what_is_about_rows_is_computed_when_asked_for(client, estimator, way):
+    X, y, weights = make_tables(estimator)
+    model = estimator(**QUICK, placement="sharded").fit(*as_arrays(X, y, weights))
+    local = estimator._local_class(**QUICK).fit(X, y, weights)
+    rows = list_row_attributes(estimator._local_class)
+    assert not set(rows) & set(vars(model._local))
+    assert ROW_SOURCE not in vars(make_light(model._local))
+    assert ROW_SOURCE not in vars(model._local.truncate(2))
+    if way == "pickle":
+        model = pickle.loads(pickle.dumps(model))
+    values = model.to_local() if way == "to_local" else model
+    for name in rows:
+        value = vars(values)[name] if way == "to_local" else getattr(model._local if name[0] == "_" else model, name)
+        np.testing.assert_array_equal(value, getattr(local, name), err_msg=name)
+        assert ROW_SOURCE not in vars(model._local)
 
 
 def test_model_of_a_frame_is_that_of_a_fit_in_memory(client):
@@ -152,6 +173,17 @@ def test_losses_without_sums_are_trained_on_one_worker(client, loss):
     model = DaskMPGradientBoostingRegressor(loss=loss, **QUICK).fit(*as_arrays(X, y))
     assert save_bytes(model.to_local()) == save_bytes(model._local_class(loss=loss, **QUICK).fit(X, y))
     with pytest.raises(ValueError, match=f"loss='{loss}' needs all rows in one place: choose placement='one'"):
+        clone(model).set_params(placement="sharded").fit(*as_arrays(X, y))
+
+
+def test_rules_of_users_see_the_rows_on_one_worker(client):
+    X, y, weights = make_tables(DaskMPBoostClassifier)
+    rules = {"weighting": Tilted(), "importance": Costs(), "feature_update": Hedge()}
+    model = DaskMPBoostClassifier(**rules, **QUICK).fit(*as_arrays(X, y, weights))
+    local = DaskMPBoostClassifier._local_class(**rules, **QUICK).fit(X, y, weights)
+    np.testing.assert_array_equal(model.observation_probabilities_, local.observation_probabilities_)
+    np.testing.assert_array_equal(model.feature_probabilities_, local.feature_probabilities_)
+    with pytest.raises(ValueError, match=r"weighting=Tilted, a rule of your own, .* choose placement='one'"):
         clone(model).set_params(placement="sharded").fit(*as_arrays(X, y))
 
 
@@ -244,6 +276,7 @@ class PressControlC(Callback):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.usefixtures("python_handler")
 @pytest.mark.parametrize("placement", ["one", "sharded"])
 def test_interrupt_leaves_the_model_so_far(client, placement):
     X, values = make_numbers(20_000)

@@ -1,14 +1,13 @@
 """Tests of fits on shards whose workers are killed, stopped, or lose their client or scheduler."""
 
+import asyncio
 import logging
 import os
 import random
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from mpboost import Callback
 from mpboost.dask import DaskMPBoostClassifier, DaskMPGradientBoostingClassifier, driver
 from mpboost.dask.driver import ShardError, ShardSource, run_sharded
 from mpboost.dask.shard_task import count_running
+from tests.support.dask_clusters import FORKED, get_process_context, start_cluster
 from tests.support.datasets import save_bytes
 from tests.support.toy_fit import CHUNK, Toy, make_rows, make_sources
 
@@ -35,16 +35,7 @@ def cluster():
     """Three workers that are started again when they are killed."""
     # By default a local cluster gives up workers whose address has changed, and tries to reach dead ones for 30 s.
     limits = {"distributed.deploy.lost-worker-timeout": "1h", "distributed.comm.timeouts.connect": "5s"}
-    with (
-        dask.config.set(limits),
-        distributed.LocalCluster(
-            n_workers=N_WORKERS,
-            threads_per_worker=1,
-            dashboard_address=":0",
-            host="127.0.0.1",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-    ):
+    with dask.config.set(limits), start_cluster(N_WORKERS, silence_logs=logging.CRITICAL) as cluster:
         yield cluster
 
 
@@ -190,6 +181,27 @@ def test_lost_source_ends_the_fit_at_once(client):
     assert "what the shard was made from is lost, too" in str(caught.value)
 
 
+@pytest.mark.parametrize("move_after", [0.1, 60.0], ids=["noticed by the driver", "noticed by Dask"])
+def test_workers_that_die_again_and_again_end_the_fit(client, monkeypatch, move_after):
+    monkeypatch.setattr(driver, "MOVE_AFTER", move_after)
+    sources = [ShardSource(0, CHUNK, kill_this_process, [0])]
+    with pytest.raises(ShardError, match=r"Workers were lost again and again, making the data of shard 0, before the"):
+        run_sharded(client, sources, TOY)
+
+
+def kill_this_process(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_cluster_that_loses_all_workers_for_good_ends_the_fit(monkeypatch):
+    monkeypatch.setattr(driver, "NO_WORKERS_LIMIT", 2.0)
+    with start_cluster(1, silence_logs=logging.CRITICAL) as cluster, distributed.Client(cluster) as client:
+        leave = At(20, lambda: cluster.scale(0))
+        with pytest.raises(ShardError, match="The cluster has no workers any more, after iteration"):
+            run_sharded(client, make_sources(1), Toy(n_steps=10**6, pause=0.01), watchers=[leave])
+        assert time.monotonic() - leave.done_at < 10
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_worker_that_hangs_ends_the_fit(client, monkeypatch, rank):
     monkeypatch.setattr(driver, "MAX_SILENCE", 3.0)
@@ -207,47 +219,62 @@ def test_worker_that_hangs_ends_the_fit(client, monkeypatch, rank):
 
 def test_slow_shard_is_waited_for(client, monkeypatch):
     monkeypatch.setattr(driver, "MAX_SILENCE", 2.0)
-    slow = Toy(n_steps=2, pause=3.0)
-    assert run_sharded(client, make_sources(2), slow)["iteration"] == 2
+    slow = Toy(n_steps=1, pause=3.0)
+    assert run_sharded(client, make_sources(2), slow)["iteration"] == 1
 
 
 def test_shards_end_when_the_client_is_gone(cluster, client):
-    script = f"""
-        from distributed import Client
-        from mpboost.dask import driver
-        from tests.support.toy_fit import Toy, make_sources
-
-        driver.MAX_SILENCE = 3.0
-        driver.run_sharded(Client({cluster.scheduler_address!r}), make_sources(2), Toy(n_steps=10**6, pause=0.01))
-    """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stderr=subprocess.DEVNULL)
-    try:
+    with started(fit_for_long, cluster.scheduler_address):
         wait_until(lambda: sum(each["shards"] for each in client.run(count_running).values()) == 2)
-    finally:
-        process.kill()
-        process.wait()
     assert_nothing_is_left(client)
 
 
-def test_lost_scheduler_ends_the_fit_and_its_workers(tmp_path):
-    address = ["--scheduler-file", str(tmp_path / "scheduler.json")]
-    options = [["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]]
-    options += [["worker", "--no-nanny", "--no-dashboard", "--nthreads", "1"]] * 2
-    processes = [
-        subprocess.Popen([sys.executable, "-m", "dask", *option, *address], stderr=subprocess.DEVNULL)
-        for option in options
-    ]
+def fit_for_long(address):
+    """Run a fit that does not end, as a client of its own."""
+    driver.MAX_SILENCE = 3.0
+    run_sharded(distributed.Client(address), make_sources(2), Toy(n_steps=10**6, pause=0.01))
+
+
+@contextmanager
+def started(function, argument):
+    """Run a function in a process of its own, and kill that in the end."""
+    with dask.config.set(FORKED):
+        process = get_process_context().Process(target=function, args=(argument,), daemon=True)
+        process.start()
     try:
-        client = distributed.Client(scheduler_file=address[1], timeout=60)
-        client.wait_for_workers(2, timeout=60)
-        kill = At(20, processes[0].kill)
-        with pytest.raises(ShardError, match="connection to the scheduler, after iteration"):
-            run_sharded(client, make_sources(2), Toy(n_steps=10**6, pause=0.01), watchers=[kill])
-        assert time.monotonic() - kill.done_at < 5
-        client.close(timeout=1)
-        for process in processes:
-            process.wait(timeout=60)
+        yield process
     finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+        process.kill()
+        process.join()
+
+
+async def serve(make, **options):
+    """Run a scheduler or a worker until it is closed."""
+    with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+        async with make(host="127.0.0.1", dashboard=False, **options) as server:
+            await server.finished()
+
+
+def run_scheduler(path):
+    asyncio.run(serve(distributed.Scheduler, port=0, scheduler_file=path))
+
+
+def run_worker(path):
+    asyncio.run(serve(distributed.Worker, scheduler_file=path, nthreads=1))
+
+
+def test_lost_scheduler_ends_the_fit_and_its_workers(tmp_path):
+    path = str(tmp_path / "scheduler.json")
+    with started(run_scheduler, path) as scheduler:
+        wait_until((tmp_path / "scheduler.json").exists)
+        with started(run_worker, path) as one, started(run_worker, path) as two:
+            client = distributed.Client(scheduler_file=path, timeout=60)
+            client.wait_for_workers(2, timeout=60)
+            kill = At(20, scheduler.kill)
+            with pytest.raises(ShardError, match="connection to the scheduler, after iteration"):
+                run_sharded(client, make_sources(2), Toy(n_steps=10**6, pause=0.01), watchers=[kill])
+            assert time.monotonic() - kill.done_at < 5
+            client.close(timeout=1)
+            for worker in (one, two):
+                worker.join(60)
+                assert worker.exitcode is not None, "the worker did not end"

@@ -7,6 +7,7 @@ import pytest
 from mpboost import MPBoostClassifier
 from mpboost.dask.prediction import Outlook, make_light, predict_lazily, share_model
 from tests.support.datasets import QUICK, make_mixed, make_numbers
+from tests.support.rules import Costs, Hedge, Tilted
 
 da = pytest.importorskip("dask.array", reason="mpboost[dask] is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="mpboost[dask] is not installed")
@@ -91,6 +92,18 @@ def test_light_model_has_nothing_about_training_rows():
     assert "_targets" not in vars(light)
     assert "observation_probabilities_" not in vars(light)
     np.testing.assert_array_equal(light.predict(X), model.predict(X))
+
+
+def test_light_model_has_no_rules_of_the_user():
+    rules = {"weighting": Tilted(), "importance": Costs(), "feature_update": Hedge()}
+    model, X = fit_classes(**rules)
+    light, defaults = make_light(model), MPBoostClassifier()
+    for name, rule in rules.items():
+        assert getattr(light, name) == getattr(defaults, name)
+        assert getattr(model, name) is rule
+    np.testing.assert_array_equal(light.predict(X), model.predict(X))
+    named = make_light(fit_classes(weighting="exponential", importance="impurity")[0])
+    assert (named.weighting, named.importance) == ("exponential", "impurity")
 
 
 def test_model_is_sent_to_the_cluster_once(client):

@@ -2,6 +2,7 @@
 
 import queue
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -245,3 +246,22 @@ def test_values_survive_the_way_and_can_be_written_to(n_values):
     np.testing.assert_equal(copy, value)
     copy["a"] += 1
     assert value["a"][0] == 0
+
+
+def test_shards_are_missing_only_while_they_are_waited_for():
+    hub = Hub(RANGES[:2])
+    assert hub.list_missing() == []  # all may be done
+
+    def wait():
+        with pytest.raises(ShardsEndedError):
+            hub.exchange(lambda: 1, sum)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    deadline = time.monotonic() + 10
+    while not hub.list_missing():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert hub.list_missing() == [(1, "")]
+    hub.close()
+    waiting.join()

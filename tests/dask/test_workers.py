@@ -3,7 +3,15 @@ import sys
 import pytest
 
 from mpboost.dask import workers
-from mpboost.dask.workers import Worker, check_room, check_versions, find_client, find_roomiest, list_workers
+from mpboost.dask.workers import (
+    Worker,
+    check_room,
+    check_versions,
+    find_client,
+    find_holders,
+    find_roomiest,
+    list_workers,
+)
 
 
 class OddClient:
@@ -40,16 +48,16 @@ def test_worker_without_mpboost_is_refused():
 
 
 def test_roomiest_worker_has_the_most_memory_or_no_limit():
-    small, large, free = Worker("a", 1, 10), Worker("b", 1, 20), Worker("c", 1, None)
+    small, large, free = Worker("a", "here", 1, 10), Worker("b", "here", 1, 20), Worker("c", "here", 1, None)
     assert find_roomiest([small, large]) is large
     assert find_roomiest([large, free]) is free
 
 
 def test_worker_that_is_too_small_is_refused_by_name():
-    check_room(100, Worker("a", 1, None), "The codes")
-    check_room(100, Worker("a", 1, 130), "The codes")
+    check_room(100, Worker("a", "here", 1, None), "The codes")
+    check_room(100, Worker("a", "here", 1, 130), "The codes")
     with pytest.raises(MemoryError, match=r"The codes need about .* GiB of memory, but worker tcp://a may use only"):
-        check_room(2**31, Worker("tcp://a", 1, 2**30), "The codes")
+        check_room(2**31, Worker("tcp://a", "here", 1, 2**30), "The codes")
 
 
 def test_client_must_be_one():
@@ -83,3 +91,11 @@ def test_cluster_without_workers_is_refused():
 def test_one_thread_is_counted_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert workers.count_threads_here() == 1
+
+
+def test_holders_of_copies_are_chosen_in_turns():
+    class Client:
+        def has_what(self):
+            return {"a": ("x", "y", "z"), "b": ("z", "y", "x", "only")}
+
+    assert find_holders(Client(), ["x", "y", "z", "only", "nowhere"]) == ["a", "b", "a", "b", None]

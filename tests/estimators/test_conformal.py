@@ -18,6 +18,9 @@ from mpboost import (
     load_model,
     save_model,
 )
+from mpboost.estimators import out_of_patch
+from mpboost.estimators.out_of_patch import estimate_given_classes, find_judged_rows, present, read_outputs
+from mpboost.outputs.votes import correct_votes
 
 REGRESSORS = [MPBoostRegressor, MPGradientBoostingRegressor]
 CLASSIFIERS = [MPBoostClassifier, MPGradientBoostingClassifier]
@@ -114,21 +117,75 @@ def test_sets_of_groups_use_the_limits_of_their_group():
     model = fit_classifier(MPBoostClassifier, 2)
     groups = np.array(["a", "b"])[np.arange(len(X)) % 2]
     training = groups[:N_TRAIN]
+    new = X[N_TRAIN:]
     for name in "ab":
-        own = 1.0 - _estimate_own(model)[training == name]
+        own = 1.0 - estimate_own(model)[training == name]
         place = int(np.ceil(0.9 * (len(own) + 1)))
         limit = np.sort(own)[place - 1]
-        found = model.predict_set(X[-50:], groups=[name] * 50, training_groups=training)
-        np.testing.assert_array_equal(found, 1.0 - model.predict_proba(X[-50:]) <= limit)
+        found = model.predict_set(new, groups=[name] * len(new), training_groups=training)
+        np.testing.assert_array_equal(found, 1.0 - model.predict_proba(new) <= limit)
 
 
-def _estimate_own(model):
-    from mpboost.inspection.judgement import compute_own_and_predicted, judge
+def estimate_own(model, *, corrects=True):
+    """Estimate the probability of the own class of all training rows, from votes that are corrected as a whole."""
+    rows = find_judged_rows(model)
+    assert len(rows) == N_TRAIN
+    codes, votes = model._targets.astype(int), read_outputs(model, rows)
+    if corrects:
+        votes = correct_votes(votes, codes, model.oop_counts_, model.best_iteration_)
+    return present(model, votes).estimate()[rows, codes]
 
-    judgement = judge(model)
-    assert len(judgement.rows) == N_TRAIN
-    own, _ = compute_own_and_predicted(model, judgement)
-    return own
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_sets_use_votes_that_are_corrected_for_an_adaptive_p(n_classes, monkeypatch):
+    monkeypatch.setattr(out_of_patch, "BATCH_ROWS", 100)
+    model = fit_classifier(MPBoostClassifier, n_classes)
+    own = estimate_given_classes(model, find_judged_rows(model))
+    np.testing.assert_allclose(own, estimate_own(model), rtol=1e-12)
+    assert own.mean() > estimate_own(model, corrects=False).mean()
+
+
+def test_sets_use_corrected_votes_also_if_the_paper_says_when_to_stop():
+    X, y = make_classes(2)
+    model = MPBoostClassifier(n_estimators=50, stopping="paper", random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
+    own = estimate_given_classes(model, find_judged_rows(model))
+    np.testing.assert_allclose(own, estimate_own(model), rtol=1e-12)
+
+
+def test_sets_use_the_votes_themselves_if_p_is_uniform():
+    X, y = make_classes(2)
+    model = MPBoostClassifier(n_estimators=50, adaptive_observations=False, random_state=0).fit(
+        X[:N_TRAIN], y[:N_TRAIN]
+    )
+    own = estimate_given_classes(model, find_judged_rows(model))
+    np.testing.assert_array_equal(own, estimate_own(model, corrects=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coverage", [0.8, 0.9, 0.95])
+def test_intervals_and_sets_of_reserved_rows_are_those_of_split_conformal_prediction(coverage):
+    """With one model that does not stop by its reserved rows, these are a hold-out: MAPIE finds the same."""
+    regression = pytest.importorskip("mapie.regression")
+    classification = pytest.importorskip("mapie.classification")
+    scores = pytest.importorskip("mapie.conformity_scores")
+    parameters = {"n_models": 1, "oop_size": 300, "n_estimators": 60, "stopping": None, "random_state": 0}
+    new, train = slice(N_TRAIN, None), slice(0, N_TRAIN)
+
+    X, y, _ = make_numbers()
+    model = MPGradientBoostingRegressor(**parameters).fit(X[train], y[train])
+    held = np.flatnonzero(model.oop_counts_)
+    assert len(held) == 300
+    each_side = scores.AbsoluteConformityScore(sym=False)
+    theirs = regression.SplitConformalRegressor(model, coverage, prefit=True, conformity_score=each_side)
+    _, found = theirs.conformalize(X[held], y[held]).predict_interval(X[new])
+    np.testing.assert_allclose(model.predict_interval(X[new], coverage), found[:, :, 0], atol=1e-5)
+
+    X, y = make_classes(4)
+    classifier = MPGradientBoostingClassifier(**parameters).fit(X[train], y[train])
+    held = np.flatnonzero(classifier.oop_counts_)
+    theirs = classification.SplitConformalClassifier(classifier, coverage, prefit=True, conformity_score="lac")
+    _, found = theirs.conformalize(X[held], y[held]).predict_set(X[new])
+    assert np.mean(classifier.predict_set(X[new], coverage) != found[:, :, 0]) < 1e-3  # rounding at the limit
 
 
 def test_more_coverage_never_makes_intervals_or_sets_smaller():
@@ -230,6 +287,16 @@ def test_bad_groups_are_refused(groups, training_groups, message):
     X, _, _ = make_numbers()
     with pytest.raises(ValueError, match=message):
         fit_regressor(MPBoostRegressor).predict_interval(X[:3], groups=groups, training_groups=training_groups)
+
+
+def test_groups_without_judged_rows_are_refused():
+    X, y, _ = make_numbers()
+    model = MPGradientBoostingRegressor(n_models=1, oop_size=0.2, n_estimators=10, random_state=0).fit(X[:99], y[:99])
+    groups = np.where(model.oop_counts_ > 0, "judged", "learned")
+    with pytest.raises(ValueError, match=r"No training row of these groups was judged out of patch: learned\. Predict"):
+        model.predict_interval(X[:2], 0.5, groups=["judged", "learned"], training_groups=groups)
+    with pytest.raises(ValueError, match=r"No training row is in these groups: new\. Predict"):
+        model.predict_interval(X[:2], 0.5, groups=["new", "learned"], training_groups=groups)
 
 
 def test_groups_and_classes_at_once_are_refused():

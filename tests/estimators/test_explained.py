@@ -249,7 +249,7 @@ def test_predictions_of_some_learners_are_those_of_the_truncated_model_and_of_th
     assert (model.predict(X, n_estimators=1) != model.predict(X)).any()
 
 
-@pytest.mark.parametrize("n_estimators", [0, 13, -1, 2.0, "2"])
+@pytest.mark.parametrize("n_estimators", [0, 13, -1, 2.0, "2", True])
 def test_truncate_refuses_numbers_of_learners_that_there_are_not(n_estimators):
     model, X = fit_kind("two classes")
     message = f"n_estimators={n_estimators!r} must be a whole number between 1 and 12"
@@ -265,8 +265,13 @@ def test_get_tree_refuses_numbers_of_trees_that_there_are_not():
     assert repr(model.get_tree(-1)) == repr(model.get_tree(11)) == repr(model.trees_[11])
     assert len(model.trees_[2:5]) == 3
     for index in (12, -13):
-        with pytest.raises(IndexError, match=f"no tree {index}"):
-            model.get_tree(index)
+        for ask in (model.get_tree, model.trees_.__getitem__):
+            with pytest.raises(IndexError, match=f"no tree {index}: the model has 12"):
+                ask(index)
+    for index in (1.5, "first", None):
+        for ask in (model.get_tree, model.trees_.__getitem__):
+            with pytest.raises(TypeError, match=f"number of a tree must be a whole number, not {index!r}"):
+                ask(index)
 
 
 @kinds

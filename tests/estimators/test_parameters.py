@@ -78,6 +78,8 @@ BAD_PARAMETERS = [
     ("max_features", M + 1, f"{M}"),
     ("weighting", "soft", None),
     ("weighting", None, None),
+    ("weighting", object(), None),
+    ("weighting", abs, None),  # a function is no rule
     ("learning_rate", 0.0, None),
     ("learning_rate", -0.1, None),
     ("learning_rate", float("inf"), None),
@@ -112,6 +114,9 @@ BAD_PARAMETERS = [
     ("adaptive_features", 2, None),
     ("importance", "split", None),
     ("importance", None, None),
+    ("importance", object(), None),
+    ("feature_update", "momentum", None),
+    ("feature_update", {}, None),  # it has a method "update"
     ("monotonic_cst", 1, None),
     ("monotonic_cst", [2] * M, None),
     ("monotonic_cst", [1] * (M + 1), None),

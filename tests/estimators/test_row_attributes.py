@@ -1,11 +1,14 @@
 """Models of very many rows: they do without attributes about single rows, and everything else stays as it is."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 import mpboost
 from mpboost.estimators import row_attributes
+from mpboost.estimators.publishing import RowSource
 from mpboost.estimators.row_attributes import list_row_attributes
 from tests.support.model_files import load_changed, read_parts
 
@@ -69,6 +72,32 @@ def test_large_models_pass_through_a_file(make_models, tmp_path, estimator, load
     assert not hasattr(loaded, "observation_probabilities_")
     assert np.array_equal(loaded.predict(X), usual.predict(X))
     assert mpboost.evaluate(loaded, X, y).n_rows == len(X)
+
+
+GRADIENTS = [
+    pytest.param(mpboost.MPGradientBoostingClassifier, load_breast_cancer, id="classes"),
+    pytest.param(mpboost.MPGradientBoostingRegressor, load_diabetes, id="numbers"),
+]
+
+
+@pytest.mark.parametrize(("estimator", "load"), GRADIENTS)
+@pytest.mark.parametrize("leaf_refit", [True, False])
+def test_what_is_put_off_needs_nothing_of_scores(estimator, load, leaf_refit):
+    def score(y, predicted, weights):  # pickle cannot save it
+        return -np.abs(y - predicted).mean()
+
+    X, y = load(return_X_y=True)
+    parameters = {"n_estimators": 20, "leaf_refit": leaf_refit, "warm_start": True, "random_state": 0}
+    for scoring in (None, score):
+        model = estimator(**parameters, scoring=scoring).fit(X, y)
+        run = model._run
+        whole = RowSource(run.parts.task, run.best.task, run.best_iteration, run.params["loss"], None)
+        source = pickle.loads(pickle.dumps(whole.without_scoring()))
+        assert whole.task.out_of_patch._labels is not None  # the run may go on
+        described = model._describe_rows(source)
+        assert described.keys() == set(list_row_attributes(estimator))
+        for name, values in described.items():
+            np.testing.assert_array_equal(values, getattr(model, name), err_msg=name)
 
 
 def test_file_with_some_of_what_is_about_rows_is_refused(tmp_path):

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.export.subjects import NAMES, make_rows
@@ -20,9 +21,9 @@ DOUBLES = ctypes.POINTER(ctypes.c_double)
 FLAGS = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC")
 
 
-def compile_library(source, folder):
+def compile_library(source, folder, *flags):
     folder.joinpath("model.c").write_text(source, encoding="ascii")
-    command = [COMPILER, *FLAGS, str(folder / "model.c"), "-o", str(folder / "model.so"), "-lm"]
+    command = [COMPILER, *FLAGS, *flags, str(folder / "model.c"), "-o", str(folder / "model.so"), "-lm"]
     subprocess.run(command, check=True, capture_output=True)
     return ctypes.CDLL(str(folder / "model.so"))
 
@@ -93,6 +94,23 @@ def test_c_survives_odd_names(tmp_path):
     source = to_c(model)
     del model.target_name_
     compile_library(source, tmp_path)
+
+
+def test_c_of_a_feature_without_categories_compiles(tmp_path):
+    """All of its values were missing in training."""
+    X = pd.DataFrame({"word": pd.Categorical([None] * 40, categories=["a"]), "x": np.arange(40.0)})
+    model = MPBoostClassifier(n_estimators=3, random_state=0).fit(X, X["x"] > 20)
+    source = to_c(model)
+    folder = tmp_path / "optimised"
+    folder.mkdir()
+    compile_library(source, folder, "-O2")  # which finds more to warn of
+    values, _ = predict_by(compile_library(source, tmp_path), model, encode_rows(model, X))
+    np.testing.assert_array_equal(values, model.predict(X))
+
+
+@pytest.mark.parametrize("name", ["used", "edge", "category", "n"])
+def test_c_tables_of_its_own_do_not_clash_with_a_name(name, tmp_path):
+    compile_library(to_c(fit_model("two classes +"), name=name), tmp_path)
 
 
 def test_c_refuses_a_name_that_c_does_not_allow():

@@ -5,8 +5,8 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.export.subjects import NAMES, make_rows, predict_raw
-from mpboost import MPBoostClassifier, MPGradientBoostingRegressor, OOPSearch
-from mpboost.export import describe_model, encode_rows
+from mpboost import MPBoostClassifier, MPGradientBoostingClassifier, MPGradientBoostingRegressor, OOPSearch
+from mpboost.export import describe_model, encode_rows, to_onnx
 from tests.support.exports import fit_model
 
 
@@ -65,15 +65,36 @@ def test_describe_model_refuses_a_given_weak_learner():
 
 
 class OwnLoss:
+    """Squared error, of numbers or of one column for each class."""
+
     def gradient_hessian(self, y, raw):
-        return raw - y, np.ones_like(raw)
+        wanted = y if raw.ndim == 1 else np.eye(raw.shape[1])[y.astype(int)]
+        return raw - wanted, np.ones_like(raw)
 
 
-def test_describe_model_refuses_a_loss_of_the_user():
+class LinkedLoss(OwnLoss):
+    def inverse_link(self, raw):
+        return np.exp(raw)
+
+
+def test_describe_model_refuses_a_loss_with_a_link_of_the_user():
     X = np.arange(200.0)[:, None]
-    model = MPGradientBoostingRegressor(loss=OwnLoss(), n_estimators=3, random_state=0).fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="loss of your own"):
+    model = MPGradientBoostingRegressor(loss=LinkedLoss(), n_estimators=3, random_state=0).fit(X, X[:, 0] / 200)
+    with pytest.raises(ValueError, match=r"loss of your own .*whose inverse_link cannot be exported"):
         describe_model(model)
+
+
+@pytest.mark.parametrize("n_classes", [None, 2, 3])
+def test_losses_of_the_user_without_a_link_are_exported(n_classes):
+    """Regressors predict raw numbers, classifiers what log loss would make of them."""
+    onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX models are run by onnxruntime")
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = X[:, 0] if n_classes is None else np.digitize(X[:, 0], [-0.5, 0.5][: n_classes - 1])
+    estimator = MPGradientBoostingRegressor if n_classes is None else MPGradientBoostingClassifier
+    model = estimator(loss=OwnLoss(), n_estimators=9, random_state=0).fit(X, y)
+    results = onnxruntime.InferenceSession(to_onnx(model).SerializeToString()).run(None, {"X": X})
+    expected = model.predict(X)[:, None] if n_classes is None else model.predict_proba(X)
+    np.testing.assert_allclose(results[-1], expected, rtol=0, atol=1e-12)
 
 
 def test_describe_model_refuses_other_models():

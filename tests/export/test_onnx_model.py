@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from benchmarks.export.subjects import NAMES, make_feed, make_rows
-from mpboost import MPBoostClassifier, MPBoostRegressor, MPGradientBoostingClassifier
+from mpboost import (
+    MPBoostClassifier,
+    MPBoostRegressor,
+    MPGradientBoostingClassifier,
+    MPGradientBoostingRegressor,
+)
 from mpboost.export import to_onnx
 from tests.support.exports import fit_model
 
@@ -64,6 +69,53 @@ def test_onnx_reads_columns_if_asked(name):
     rows = make_rows(model, 500)
     feed = {f"x{j}": rows[:, [j]] for j in range(rows.shape[1])}
     check_agrees(model, to_onnx(model, inputs="columns"), rows, feed, 1e-12)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["label", "probabilities", "prediction"], ["constant_0", "constant_0_", "LabelEncoder_0_out"], ["X", "a b", "\n"]],
+    ids=["outputs", "operators", "odd"],
+)
+@pytest.mark.parametrize("estimator", [MPBoostClassifier, MPBoostRegressor])
+def test_onnx_keeps_the_names_of_features_that_it_uses_itself(estimator, names):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {names[0]: rng.normal(size=200), names[1]: rng.choice(["a", "b"], 200), names[2]: rng.normal(size=200)}
+    )
+    model = estimator(n_estimators=5, random_state=0).fit(X, (X[names[0]] > 0) ^ (X[names[1]] == "a"))
+    exported = to_onnx(model)
+    assert [each.name for each in exported.graph.input] == names
+    check_agrees(model, exported, X, {name: X[[name]].to_numpy() for name in names}, 1e-12)
+
+
+@pytest.mark.parametrize(("others", "made"), [("x", "x0"), (["x0"], "x0_"), (["x0", "x0_"], "x0__")])
+def test_onnx_makes_a_name_for_a_feature_that_has_none(others, made):
+    """Inputs of ONNX must have names; the first column of a file with row numbers often has none."""
+    X = pd.DataFrame({"": np.arange(60.0)} | dict.fromkeys(others, ["a", "b"] * 30))
+    model = MPBoostClassifier(n_estimators=2, random_state=0).fit(X, np.arange(60) % 2)
+    exported = to_onnx(model)
+    assert [each.name for each in exported.graph.input] == [made, *others]
+    feed = {made: X[[""]].to_numpy()} | {name: X[[name]].to_numpy(dtype=object) for name in others}
+    check_agrees(model, exported, X, feed, 1e-12)
+
+
+def test_onnx_refuses_inputs_of_the_same_name():
+    """No frame that is fitted has such names, but they can be changed."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    model = MPBoostClassifier(n_estimators=2, random_state=0).fit(X, X["a"] > 0)
+    model.feature_names_in_ = np.array(["a", "a"], dtype=object)
+    with pytest.raises(ValueError, match="Two features have the same name"):
+        to_onnx(model, inputs="columns")
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e40, 1e90])
+@pytest.mark.parametrize("estimator", [MPBoostRegressor, MPGradientBoostingRegressor])
+def test_onnx_adds_up_numbers_beyond_float32_in_the_old_version(estimator, scale):
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = estimator(n_estimators=9, random_state=0).fit(X, (X[:, 0] + X[:, 1]) * scale)
+    found = run(to_onnx(model, ml_opset=3), {"X": X})[0][:, 0]
+    expected = model.predict(X)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("max_bins", [255, 4], ids=["all known", "others"])
@@ -141,6 +193,34 @@ def test_onnx_warns_where_float32_is_too_coarse():
     model = MPBoostClassifier(n_estimators=5, random_state=0).fit(X, times % 60 > 30)
     with pytest.warns(UserWarning, match="too coarse for 1 feature \\('x0'\\)"):
         to_onnx(model, float_type="float32")
+
+
+@pytest.mark.parametrize("value", [1e300, 3e-310], ids=["huge", "tiny"])
+def test_onnx_warns_where_float32_cannot_hold_a_threshold(value):
+    """With a single threshold, no two of them become one number."""
+    X = np.array([[value], [2 * value]] * 30)
+    model = MPBoostClassifier(n_estimators=2, random_state=0).fit(X, np.arange(60) % 2)
+    with pytest.warns(UserWarning, match="too coarse for 1 feature \\('x0'\\)"):
+        to_onnx(model, float_type="float32")
+
+
+@pytest.mark.parametrize(
+    ("categories", "inputs", "warns"),
+    [
+        ([0.5, 0.1], "auto", True),
+        ([2**24, 2**24 + 1], "table", True),
+        ([2**24 + 1, 5], "columns", False),
+        ([0.5, 3.0], "auto", False),
+    ],
+    ids=["fractions", "whole numbers in a table", "whole numbers in columns", "exact"],
+)
+def test_onnx_warns_of_categories_that_float32_does_not_know(categories, inputs, warns, recwarn):
+    X = pd.DataFrame({"kind": pd.Categorical(categories * 30)})
+    model = MPBoostClassifier(n_estimators=2, random_state=0).fit(X, np.arange(60) % 2)
+    to_onnx(model, float_type="float32", inputs=inputs)
+    assert [str(each.message)[:45] for each in recwarn] == [
+        "float32 is too coarse for 1 feature ('kind'): "[:45]
+    ] * warns
 
 
 def test_onnx_refuses_text_in_a_table():

@@ -58,6 +58,8 @@ def test_values_are_written_as_people_know_them():
         ("two classes", {"class_label": "maybe"}, "no class 'maybe'. There are no, yes"),
         ("many classes", {}, "choose one of them, class_label=0, say"),
         ("numbers", {"row": 150}, "no row 150: X has 150 rows"),
+        ("numbers", {"row": 1.5}, "no row 1.5: X has 150 rows"),
+        ("numbers", {"row": "a"}, "no row 'a': X has 150 rows"),
     ],
 )
 def test_contributions_refuse_classes_and_rows_that_there_are_not(kind, options, message):

@@ -145,6 +145,14 @@ def test_save_refuses_other_objects(path, model):
         save_model(model, path)
 
 
+def test_save_says_how_to_save_a_model_of_a_cluster(path):
+    pytest.importorskip("distributed", reason="mpboost[dask] is not installed")
+    from mpboost.dask import DaskMPBoostClassifier
+
+    with pytest.raises(TypeError, match=r"not DaskMPBoostClassifier; pass model\.to_local\(\)\.$"):
+        save_model(DaskMPBoostClassifier(), path)
+
+
 def test_save_refuses_other_weak_learners(path):
     X, y = make_integers()
     model = MPBoostClassifier(DecisionTreeClassifier(max_depth=1), **SMALL).fit(X, y)

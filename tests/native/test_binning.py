@@ -170,6 +170,18 @@ def test_binning_finds_the_edges_of_many_values(threads, max_bins):
     np.testing.assert_array_equal(mapper.edges, find_edges(values, max_bins))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("max_bins", [3, 255])
+def test_binning_finds_the_edges_of_sparse_tables(threads, max_bins, order):
+    rng = np.random.default_rng(max_bins)
+    table = np.zeros((700, 50), dtype=np.float32, order=order)
+    cells = tuple(rng.integers(size, size=400) for size in table.shape)  # most rows have none in 16 columns
+    table[cells] = rng.choice([-0.0, np.nan, -2.0, 1.0, 2.0, 3.0], 400)
+    mapper = _native.BinMapper.fit(table, max_bins, threads)
+    for j in range(table.shape[1]):
+        np.testing.assert_array_equal(edges_of(mapper, j), find_edges(table[:, j], max_bins))
+
+
 @pytest.mark.parametrize("max_bins", [7, 254])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_binning_finds_the_edges_of_every_type(threads, dtype, max_bins):

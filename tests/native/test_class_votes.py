@@ -184,12 +184,14 @@ def make_table(kind, n_votes):
         "exponential": -margins,
         "steep": -700.0 * margins,
         "hard": np.where(margins > 0, -np.inf, 0.0),
+        "bell": -100.0 * (margins - 3.0) ** 2,
+        "growing": 700.0 * margins,
         "nowhere": np.full(len(margins), -np.inf),
     }[kind]
 
 
 @pytest.mark.parametrize("dtype", COUNTS)
-@pytest.mark.parametrize("kind", ["logistic", "exponential", "steep", "hard", "nowhere"])
+@pytest.mark.parametrize("kind", ["logistic", "exponential", "steep", "bell", "growing", "hard", "nowhere"])
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 10, 100])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_weights_match_naive(dtype, kind, n_classes, weighted):

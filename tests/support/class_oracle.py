@@ -24,11 +24,16 @@ class ClassOracle(VotingLoop):
         super().__init__(*data, **options)
         self.way, self.ranks = way, ranks
         self.is_own = self.y[:, None] == np.arange(len(ranks))
-        self.F, self.G, self.t = np.zeros(self.is_own.shape, dtype=int), np.zeros(self.is_own.shape, dtype=int), 0
+        self.F, self.G = np.zeros(self.is_own.shape, dtype=int), np.zeros(self.is_own.shape, dtype=int)
+        if self.rule is not None:
+            self.update_p(self.weigh())
 
     def colour(self, colours: NDArray[np.int8]) -> None:
         """Weigh rows by what they are confused with across colours, before a minipatch is drawn."""
         self.colours = colours
+        if self.rule is not None:
+            self.update_p(self.weigh())
+            return
         self.update_p(self.sum_confusions(colours[self.y][:, None] != colours))
 
     def iterate(
@@ -71,6 +76,9 @@ class ClassOracle(VotingLoop):
         self.train = self.share(np.array(winners) == self.y)
 
     def weigh(self) -> NDArray[np.float64]:
+        if self.rule is not None:
+            margins = self.learning_rate * (self.find_own(self.F) - self.count_rival_votes(self.F))
+            return self.rule.weigh_rows(self.t, self.y, margins)
         if self.way == "margin":
             return self.weigh_margins(self.find_own(self.F) - self.count_rival_votes(self.F))
         if self.way == "mh":

@@ -48,6 +48,8 @@ class Loop:
         is_categorical: NDArray[np.bool_] | None = None,
         min_samples_split: Any = 2,
         round_size: int = 1,
+        credit_rule: Any = None,
+        feature_update: Any = None,
         **tree_options: int,
     ):
         self.codes, self.y, self.mu, self.tree_options = codes, y, mu, tree_options
@@ -56,6 +58,7 @@ class Loop:
         self.limits: list[int] = []
         self.adaptive_observations, self.adaptive_features = adaptive_observations, adaptive_features
         self.importance, self.is_categorical = importance, is_categorical
+        self.credit_rule, self.feature_update = credit_rule, feature_update
         M, N = codes.shape
         self.has_weights = sample_weights is not None
         self.w = sample_weights if self.has_weights else np.ones(N)
@@ -98,6 +101,8 @@ class Loop:
         R, C, y, U, weights = patch
         credits = credit_splits(splits, self.codes, R, C, y, U, weights, sets)
         self.gains.append(sum_gains(splits, self.codes, R, y, U, weights, sets))
+        if self.credit_rule is not None:
+            return self.credit_rule.credit(C, credits)
         return credits / (np.abs(credits).sum() or 1)
 
     def limit_tree(self, n_rows: int) -> dict[str, int]:
@@ -157,7 +162,12 @@ class Loop:
         if self.adaptive_features and self.importance == "out_of_patch" and importances.any():
             for j, credit in zip(C, importances, strict=True):
                 self.credits[j].append(credit)
-            importances = normalise(np.array([np.mean(self.credits[j]) for j in C]))
+            means = np.array([np.mean(self.credits[j]) for j in C])
+            if self.feature_update is not None:
+                self.q = self.q.copy()
+                self.q[C] = self.feature_update.move(self.q[C], importances, means)
+                return
+            importances = normalise(means)
         if self.adaptive_features and importances.sum() > 0:
             r = self.q[C].sum()
             self.q = self.q.copy()
@@ -178,7 +188,10 @@ class VotingLoop(Loop):
     def __init__(self, *data: NDArray[Any], weighting: str, learning_rate: Any, **options: Any):
         super().__init__(*data, **options)
         self.is_auto = learning_rate == "auto"
-        self.L, self.learning_rate = TABLE_I[weighting], MAX_AUTO_RATE if self.is_auto else learning_rate
+        self.learning_rate = MAX_AUTO_RATE if self.is_auto else learning_rate
+        self.rule = weighting if hasattr(weighting, "weigh_rows") else None
+        self.L = TABLE_I[weighting] if isinstance(weighting, str) else getattr(weighting, "L", None)
+        self.t = 0
         self.wrong_shares: list[float] = []
 
     def adapt_rate(self, margins: NDArray[np.int64]) -> None:
@@ -210,6 +223,7 @@ class Oracle(VotingLoop):
         self.tie_label = tie_label
         N = len(self.y)
         self.F, self.G = np.zeros(N, dtype=int), np.zeros(N, dtype=int)
+        self.update_p(self.weigh())
 
     def iterate(
         self,
@@ -222,15 +236,21 @@ class Oracle(VotingLoop):
         # 2. Train a weak learner on the minipatch.
         self.h, importances = self.grow_signs(R, C, U, self.y, patch_weights, self.tie_label)
         # 3. Update outputs.
+        self.t += 1
         self.F = self.F + self.h
         # 4. Update probability distributions.
         self.adapt_rate((self.y * self.G)[R])
-        self.update_p(self.L(self.y, self.learning_rate * self.F))
+        self.update_p(self.weigh())
         self.update_q(C, importances)
         # 5. Out-of-patch accuracy.
         self.G = self.G + np.where(self.find_outside(R), self.h, 0)
         self.oop = self.share(np.sign(self.G) == self.y)
         self.train = self.share(np.where(self.F == 0, self.tie_label, np.sign(self.F)) == self.y)
+
+    def weigh(self) -> NDArray[np.float64]:
+        if self.rule is not None:
+            return self.rule.weigh_rows(self.t, self.y, self.learning_rate * self.y * self.F)
+        return self.L(self.y, self.learning_rate * self.F)
 
 
 def is_completion(

@@ -1,6 +1,7 @@
 """Runs of the loop that are assembled by hand, without an estimator, and what they show after each iteration."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,14 @@ from mpboost.boosting.run import BoostingRun, Parts
 from mpboost.boosting.stopping import NoStopping
 from mpboost.data.tables import DenseTable
 from mpboost.learners.contract import TrainedLearner
+from mpboost.learners.credit_rules import CreditRule
 from mpboost.learners.trees import TreeLearner, TreeOptions
-from mpboost.sampling.features import FeatureSampler
+from mpboost.sampling.features import FeatureSampler, RuledFeatureSampler
 from mpboost.sampling.observations import ObservationSampler
 from mpboost.tasks.many_classes import TASKS
 from mpboost.tasks.numbers import ValueTask
 from mpboost.tasks.two_classes import BinaryTask
+from mpboost.tasks.weightings import RowRule
 
 
 @dataclass
@@ -144,14 +147,19 @@ def make_run(
     sample_weights=None,
     is_categorical=None,
     round_size=1,
+    credit_rule=None,
+    feature_update=None,
     **task_options,
 ):
     """Assemble a run by hand."""
     threads = _native.Threads(1)
+    weighting = weighting or ("linear" if labels.dtype == np.float64 else "logistic")
+    if hasattr(weighting, "log_weight_rows"):
+        weighting = RowRule(weighting, np.arange(len(labels)), len(labels))
     task = make_task(
         labels,
         way,
-        weighting=weighting or ("linear" if labels.dtype == np.float64 else "logistic"),
+        weighting=weighting,
         adaptive=adaptive[0],
         sample_weights=sample_weights,
         **({} if labels.dtype == np.float64 else {"score_weights": sample_weights}),
@@ -166,10 +174,12 @@ def make_run(
         importance=importance,
         is_categorical=is_categorical,
         seed=seed,
+        credit_rule=credit_rule and CreditRule(credit_rule, np.arange(len(labels))),
     )
     trees = RecordingLearner(mapper, table, task.outputs, options, threads)
     rows = ObservationSampler(patch[0], seed, draws_unseen=importance == "out_of_patch")
-    features = FeatureSampler(
+    make_sampler = FeatureSampler if feature_update is None else partial(RuledFeatureSampler, feature_update)
+    features = make_sampler(
         X.shape[1],
         patch[1],
         momentum=momentum,

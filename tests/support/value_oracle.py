@@ -22,9 +22,14 @@ class ValueOracle(Loop):
 
     def __init__(self, *data: NDArray[Any], weighting: str, exploration: float, **options: Any):
         super().__init__(*data, **options)
-        self.L, self.exploration = RESIDUAL_WEIGHTINGS[weighting], exploration
+        self.rule = weighting if hasattr(weighting, "weigh_rows") else None
+        self.L = weighting if self.rule else RESIDUAL_WEIGHTINGS.get(weighting, getattr(weighting, "L", None))
+        self.is_signed, self.exploration = not isinstance(weighting, str), exploration
         self.outputs: list[NDArray[np.float64]] = []
         self.outside: list[NDArray[np.bool_]] = []
+        if self.rule is not None:
+            self.F = self.average(self.y)
+            self.explore(self.weigh())
 
     def iterate(
         self,
@@ -49,11 +54,7 @@ class ValueOracle(Loop):
         self.outputs.append(self.apply(learner.model))
         self.F = np.mean(self.outputs, axis=0)
         # 4. Update probability distributions.
-        residuals = np.abs(self.y - self.F)
-        multiples = residuals / (self.compute_median(residuals) or self.average(residuals) or 1.0)
-        losses = np.array([self.L(r) for r in multiples])
-        floor = max(self.exploration, np.finfo(float).tiny)  # that p is never zero
-        self.update_p((1 - self.exploration) * losses / (self.average(losses) or 1.0) + floor)
+        self.explore(self.weigh())
         self.update_q(C, importances)
         # 5. Out-of-patch R^2.
         self.outside.append(self.find_outside(R))
@@ -63,6 +64,19 @@ class ValueOracle(Loop):
             self.G[i] = np.mean(outputs[outside[:, i], i])
         self.train = self.compute_r2(self.F)
         self.oop = self.compute_r2(np.where(np.isnan(self.G), self.average(self.y), self.G))
+
+    def weigh(self) -> NDArray[np.float64]:
+        if self.rule is not None:
+            return self.rule.weigh_rows(len(self.outputs), self.y, self.y - self.F)
+        residuals = np.abs(self.y - self.F)
+        multiples = residuals / (self.compute_median(residuals) or self.average(residuals) or 1.0)
+        if self.is_signed:
+            return np.array([self.L(r, sign) for r, sign in zip(multiples, np.sign(self.y - self.F), strict=True)])
+        return np.array([self.L(r) for r in multiples])
+
+    def explore(self, losses: NDArray[np.float64]) -> None:
+        floor = max(self.exploration, np.finfo(float).tiny)  # that p is never zero
+        self.update_p((1 - self.exploration) * losses / (self.average(losses) or 1.0) + floor)
 
     def average(self, values: NDArray[np.float64]) -> float:
         return (self.w * values).sum() / self.w.sum()

@@ -7,6 +7,8 @@ suspect labels, and what looks wrong. ``save`` writes it to one file of HTML, a
 notebook shows it, and ``dict`` gives the same content to programs, as here.
 """
 
+import textwrap
+
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 
@@ -20,7 +22,7 @@ report = mpboost.report(
 )  # report.save("report.html") writes the page
 
 content = report.dict()
-print(list(content))
+print(textwrap.fill(", ".join(content), 88))
 
 # %%
 # What is wrong with the model, if anything, with advice:

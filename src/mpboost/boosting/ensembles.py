@@ -1,7 +1,7 @@
 """Ensembles of trained learners, and the sums of their outputs for new data."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -30,6 +30,12 @@ class Ensemble(Protocol[ModelIn]):
     def first(self, n_learners: int) -> Self:
         """Make an ensemble of the first ``n_learners`` learners."""
 
+    def take(self, places: Iterable[int]) -> Self:
+        """Make an ensemble of the learners at these places."""
+
+    def each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
+        """Yield the outputs of each learner; an array is only valid until the next one."""
+
     def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
         """Add up the outputs of all learners."""
 
@@ -43,13 +49,13 @@ class _Stages(ABC):
     def staged_total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Add up the outputs of 1, 2, 3, ... learners."""
         total = outputs.make_totals(table.n_rows)
-        for index, out in enumerate(self._each(table, outputs, threads)):
+        for index, out in enumerate(self.each(table, outputs, threads)):
             total = total.copy()  # the user keeps the last one
             outputs.add(index, out, total)
             yield total
 
     @abstractmethod
-    def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
+    def each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Yield the outputs of each learner; an array is only valid until the next one."""
 
 
@@ -71,6 +77,13 @@ class TreeEnsemble(_Stages):
         """Make an ensemble of the first ``n_learners`` learners."""
         return type(self)(self.mapper, self.forest.first(n_learners))
 
+    def take(self, places: Iterable[int]) -> Self:
+        """Make an ensemble of the learners at these places."""
+        taken = type(self)(self.mapper)
+        for place in places:
+            taken.append(self.forest.tree(place))
+        return taken
+
     def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
         """Add up the outputs of all learners."""
         total = outputs.make_totals(table.n_rows)
@@ -83,7 +96,7 @@ class TreeEnsemble(_Stages):
             outputs.add_forest(forest, columns, total[k * n_batch : (k + 1) * n_batch], threads)
         return total
 
-    def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
+    def each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Yield the outputs of each learner; an array is only valid until the next one."""
         data = make_binned_data(table.bin(self.mapper, threads))
         out = outputs.make_output(table.n_rows)
@@ -131,14 +144,18 @@ class EstimatorEnsemble(_Stages):
         """Make an ensemble of the first ``n_learners`` learners."""
         return type(self)(self.models[:n_learners])
 
+    def take(self, places: Iterable[int]) -> Self:
+        """Make an ensemble of the learners at these places."""
+        return type(self)([self.models[place] for place in places])
+
     def total(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> NDArray[Any]:
         """Add up the outputs of all learners."""
         total = outputs.make_totals(table.n_rows)
-        for index, out in enumerate(self._each(table, outputs, threads)):
+        for index, out in enumerate(self.each(table, outputs, threads)):
             outputs.add(index, out, total)
         return total
 
-    def _each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
+    def each(self, table: Table, outputs: Outputs[Any], threads: _native.Threads) -> Iterator[NDArray[Any]]:
         """Yield the outputs of each learner."""
         assert isinstance(outputs, LearnerOutputs)
         for model in self.models:

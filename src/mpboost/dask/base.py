@@ -22,6 +22,7 @@ from mpboost.dask.workers import find_client, find_open_client
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.explained import check_n_estimators
 from mpboost.estimators.row_attributes import list_row_attributes
+from mpboost.estimators.sharded import add_row_attributes
 
 #: What these estimators have besides the parameters of the local ones.
 OWN_PARAMETERS = {"client": None, "placement": "auto"}
@@ -123,6 +124,7 @@ class DaskEstimator(BaseEstimator):
             For example an ``MPBoostClassifier`` of a ``DaskMPBoostClassifier``.
         """
         check_is_fitted(self)
+        add_row_attributes(self._local)
         return copy.copy(self._local)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -188,6 +190,8 @@ class DaskEstimator(BaseEstimator):
         return type(self)(**copies)
 
     def __getstate__(self) -> dict[str, Any]:
+        if "_local" in vars(self):
+            add_row_attributes(self._local)  # what they are computed from has functions that not every pickle takes
         state = {name: value for name, value in super().__getstate__().items() if name != "_shared"}
         return state | {"client": None}
 
@@ -197,9 +201,10 @@ class DaskEstimator(BaseEstimator):
             """Look a fitted attribute up in the local estimator; those about single rows become Dask arrays."""
             if name.startswith("_") or not name.endswith("_") or "_local" not in vars(self):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            value = getattr(self._local, name)
             if name not in list_row_attributes(self._local_class):
-                return value
+                return getattr(self._local, name)
+            add_row_attributes(self._local)
+            value = getattr(self._local, name)
             return import_dask().array.from_array(value, chunks=(self._chunks, *value.shape[1:]))
 
     def __sklearn_tags__(self) -> Any:

@@ -4,8 +4,10 @@ import logging
 import queue
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +16,7 @@ from mpboost.boosting.callbacks import Callback
 from mpboost.boosting.stop_reasons import StopReason
 from mpboost.dask.audience import Audience
 from mpboost.dask.control_c import ControlC
-from mpboost.dask.mail import HubMail, WorkerWatch, close_inbox, end_everywhere, fetch, open_inbox
+from mpboost.dask.mail import HubMail, WorkerWatch, bring, close_inbox, end_everywhere, fetch, open_inbox
 from mpboost.dask.shard_task import Assignment, run_shard
 from mpboost.dask.transport import MAX_SILENCE, ShardsEndedError, SilentShardError
 
@@ -29,6 +31,8 @@ logger = logging.getLogger("mpboost.dask")
 TICK = 0.05
 #: Seconds that Dask has to start a shard anew whose worker is gone.
 MOVE_AFTER = 3.0
+#: How often a shard may move without that the fit has gone on meanwhile.
+MAX_MOVES = 5
 #: Seconds that an empty cluster may take to get a worker again.
 NO_WORKERS_LIMIT = 30.0
 #: Seconds that shards wait for the replacement of a lost one; ten times what it took to make them, if that is more.
@@ -157,6 +161,8 @@ class _Driver:
         self._n_calls, self._last_progress = -1, time.monotonic()
         self._given_up_at: dict[int, int] = {}
         self._gone_since: dict[int, float] = {}
+        #: How often a shard moved, by its rank and the number of calls that were done then.
+        self._n_moves: Counter[tuple[int, int]] = Counter()
         self._is_fetching, self._n_failed_fetches = False, 0
         self._started = time.monotonic()
 
@@ -227,7 +233,10 @@ class _Driver:
         )
 
     def _submit_hub(self) -> None:
+        if self._hub is not None:
+            self._hub.release()  # by name: its callback keeps it alive
         self._hub = self._submit(Assignment(self._fit_id, self._ranges, self._audience.decides, MAX_SILENCE))
+        self._hub.add_done_callback(lambda _: self._inbox.put({"kind": "nothing"}))  # look at it at once
 
     def _submit_spoke(self, rank: int) -> None:
         assert self._mail is not None
@@ -347,6 +356,9 @@ class _Driver:
             if home in workers:
                 self._gone_since.pop(rank, None)
             elif workers and now - self._gone_since.setdefault(rank, now) > MOVE_AFTER:
+                self._n_moves[rank, self._n_calls] += 1
+                if self._n_moves[rank, self._n_calls] > MAX_MOVES:
+                    raise self._make_last_loss(rank, "making the data of", home)
                 self._homes[rank] = min(sorted(workers), key=self._homes.count)
                 logger.info("Shard %d moves from %s to %s.", rank, home, self._homes[rank])
                 self._move(rank)
@@ -382,7 +394,7 @@ class _Driver:
         if self._hub.status == "finished":
             if not self._is_fetching:
                 self._is_fetching = True
-                fetch(self._hub.result, self._inbox, "result")
+                fetch(partial(bring, self._client, self._hub, self._homes[0]), self._inbox)
             return
         if self._hub.status == "cancelled":
             self._check_cluster()
@@ -428,10 +440,13 @@ class _Driver:
         if doing == "running" and last < self._n_calls:
             return
         worker = error.last_worker.address if isinstance(error, KilledWorker) else self._name(rank)
-        raise ShardError(
+        raise self._make_last_loss(rank, doing, worker) from error
+
+    def _make_last_loss(self, rank: int, doing: str, worker: str) -> "ShardError":
+        return ShardError(
             f"Workers were lost again and again, {doing} shard {rank}, {self._describe_time()}; the last one was "
             f"{worker}. They may have too little memory: use more or larger workers."
-        ) from error
+        )
 
     def _name(self, rank: int) -> str:
         if rank == 0 and self._hub_name:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 BEAT = 2.0
 #: Seconds between two looks at the list of workers.
 LOOK = 1.0
+#: Seconds that a worker has to accept a connection from the client, before the scheduler is asked to fetch a result.
+REACH_LIMIT = 1.0
 
 Inbox = queue.SimpleQueue[dict[str, Any]]
 
@@ -143,13 +145,27 @@ def end_everywhere(client: "Client", fit_id: str, max_wait: float) -> None:
     thread.join(max_wait)
 
 
-def fetch(get: Callable[[], Any], inbox: Inbox, label: str) -> None:
+def bring(client: "Client", future: Any, address: str) -> Any:
+    """Bring a result from a worker: directly if the worker can be reached from here, else by way of the scheduler."""
+    return client.gather(future, direct=client.sync(_can_reach, client, address))
+
+
+async def _can_reach(client: "Client", address: str) -> bool:
+    try:
+        comm = await client.rpc.connect(address, timeout=REACH_LIMIT)
+    except OSError:
+        return False
+    client.rpc.reuse(address, comm)
+    return True
+
+
+def fetch(get: Callable[[], Any], inbox: Inbox) -> None:
     """Get something that may take long in another thread; the inbox receives it, or the error."""
 
     def run() -> None:
         try:
-            inbox.put({"kind": "fetched", "label": label, "value": get()})
+            inbox.put({"kind": "fetched", "value": get()})
         except BaseException as error:
-            inbox.put({"kind": "fetched", "label": label, "error": error})
+            inbox.put({"kind": "fetched", "error": error})
 
     threading.Thread(target=run, name="mpboost-fetch", daemon=True).start()

@@ -20,6 +20,8 @@ class Partitions:
     ----------
     batches : list of Delayed
         The rows of each partition, as a Batch.
+    keys : list
+        By what key Dask knows the features of each partition.
     counts : list of int or None
         The number of rows of each partition, if Dask knows it.
     outlines : list of Delayed
@@ -31,6 +33,7 @@ class Partitions:
     """
 
     batches: list[Any]
+    keys: list[Any]
     counts: list[int] | None
     outlines: list[Any]
     has_weights: bool
@@ -64,13 +67,16 @@ def read_partitions(
     named = [name for name in choice[:2] if name is not None]
     if header is not None and not [name for name in header if name not in named]:
         raise ValueError(f"{names[0]} has no features: its columns are {header}.")
-    blocks = [[None] * count_partitions(X) if each is None else _list_blocks(each) for each in (X, *apart)]
+    features = _list_blocks(X)
+    others = [[None] * len(features) if each is None else _list_blocks(each) for each in apart]
     delayed = import_dask().delayed(make_batch)
     batches = [
-        delayed(f"Partition {number}", choice, header, *block) for number, block in enumerate(zip(*blocks, strict=True))
+        delayed(f"Partition {number}", choice, header, *block)
+        for number, block in enumerate(zip(features, *others, strict=True))
     ]
     return Partitions(
         batches,
+        [block.key for block in features],
         _list_counts(X),
         _outline(X, choice, apart[1]),
         columns[1] is not None,

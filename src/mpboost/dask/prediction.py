@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from mpboost.dask.imports import import_dask
 from mpboost.dask.partitions import is_frame, read_table
 from mpboost.datasets.batches import as_rows
-from mpboost.estimators.row_attributes import list_row_attributes
+from mpboost.estimators.parameters import list_rules
+from mpboost.estimators.row_attributes import ROW_SOURCE, list_row_attributes
 
 
 class Outlook:
@@ -42,11 +43,15 @@ class Outlook:
 
 
 def make_light(model: Any) -> Any:
-    """Copy a fitted model without what is about its training rows; one thread for each task of Dask."""
-    light = copy.copy(model)
-    rows = list_row_attributes(type(model))
+    """Copy a fitted model without what is about its training rows; one thread for each task of Dask.
+
+    Rules of the user may hold data about rows: the copy has the defaults of these parameters.
+    """
+    light, defaults = copy.copy(model), type(model)()
+    rows = {ROW_SOURCE, *list_row_attributes(type(model))}
     light.__dict__ = {name: value for name, value in vars(model).items() if name not in rows}
-    return light.set_params(n_jobs=1, callbacks=None)
+    rules = {name: getattr(defaults, name) for name in list_rules(model)}
+    return light.set_params(n_jobs=1, callbacks=None, **rules)
 
 
 def predict_lazily(model: Any, X: Any, method: str, outlook: Outlook, n_estimators: int | None = None) -> Any:

@@ -4,7 +4,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,9 @@ from mpboost.dask.lines import (
     keep_record,
     open_hub,
 )
+from mpboost.dask.memory_reuse import kept_memory
 from mpboost.dask.shard_callbacks import Consult, Inform, StopTogether
+from mpboost.dask.switching import short_turns
 from mpboost.dask.transport import Hub, LineLostError, ShardsEndedError, Spoke
 
 #: The topic of the messages of shards to clients. One for all fits: a scheduler keeps the last messages of each topic.
@@ -97,9 +99,10 @@ def run_shard(data: Any, assignment: Assignment, fit: Fit) -> Any:
 
     worker = get_worker()
     secede()
-    if assignment.rank == 0:
-        return _run_hub(worker, data, assignment, fit)
-    return _run_spoke(worker, data, assignment, fit)
+    run = _run_spoke if assignment.rank else _run_hub
+    # A shard that is alone sends no results that others wait for.
+    with short_turns() if len(assignment.ranges) > 1 else nullcontext(), kept_memory():
+        return run(worker, data, assignment, fit)
 
 
 def _run_hub(worker: Any, data: Any, assignment: Assignment, fit: Fit) -> Any:

@@ -8,9 +8,9 @@ import numpy as np
 
 from mpboost._threads import make_threads
 from mpboost.dask.imports import import_dask
+from mpboost.dask.memory_reuse import kept_memory
 from mpboost.dask.partitions import Partitions, check_lengths
 from mpboost.dask.waiting import Shared, compute, compute_shared
-from mpboost.dask.workers import count_threads_here
 from mpboost.data.checks import refuse_odd_numbers
 from mpboost.datasets.batches import Batch
 from mpboost.datasets.known import Known
@@ -65,9 +65,19 @@ def count_batch(outline: Batch) -> Counts:
 
 
 def survey_partitions(
-    client: Any, partitions: Partitions, counts: list[Counts], *, categorical_features: Any, max_bins: int
+    client: Any,
+    partitions: Partitions,
+    counts: list[Counts],
+    *,
+    categorical_features: Any,
+    max_bins: int,
+    n_jobs: int | None,
+    worker: str,
 ) -> Shared[Plan]:
-    """Learn features, bins, categories and targets as a fit in memory of all partitions would."""
+    """Learn features, bins, categories and targets as a fit in memory of all partitions would.
+
+    What was found is united on a worker, by ``n_jobs`` threads: the others have nothing to do meanwhile.
+    """
     starts = list_starts(counts)
     dask = import_dask()
     survey = dask.delayed(survey_batch)
@@ -75,7 +85,9 @@ def survey_partitions(
         survey(batch, start, starts[-1], categorical_features)
         for batch, start in zip(partitions.batches, starts, strict=False)
     ]
-    return compute_shared(client, dask.delayed(unite_surveys)(parts, categorical_features, max_bins))
+    with dask.annotate(workers=[worker], allow_other_workers=True):
+        united = dask.delayed(unite_surveys)(parts, categorical_features, max_bins, n_jobs)
+    return compute_shared(client, united)
 
 
 def list_starts(counts: list[Counts]) -> list[int]:
@@ -104,7 +116,12 @@ def survey_batch(
     return survey_batches([batch], features), features
 
 
-def unite_surveys(parts: list[tuple[Survey, FeatureSurvey] | None], categorical_features: Any, max_bins: int) -> Plan:
+def unite_surveys(
+    parts: list[tuple[Survey, FeatureSurvey] | None],
+    categorical_features: Any,
+    max_bins: int,
+    n_jobs: int | None = None,
+) -> Plan:
     """Unite what was found in the partitions, in their order; runs on a worker."""
     reader = BatchReader(categorical_features, "partitions")
     survey, features = Survey(), FeatureSurvey(reader)
@@ -116,7 +133,8 @@ def unite_surveys(parts: list[tuple[Survey, FeatureSurvey] | None], categorical_
     if survey.targets is not None:
         with refuse_odd_numbers():
             survey.targets.finish()
-    known = features.finish(max_bins, make_threads(count_threads_here()))
+    with kept_memory():
+        known = features.finish(max_bins, make_threads(n_jobs))
     checksums = iter(survey.checksums)
     return Plan(known, reader, survey.targets, tuple(None if part is None else next(checksums) for part in parts))
 

@@ -2,6 +2,7 @@
 
 import copy
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,11 +17,20 @@ from mpboost.dask.gathering import collect_data, join_batches
 from mpboost.dask.imports import import_dask
 from mpboost.dask.partitions import Partitions, read_partitions
 from mpboost.dask.placement import Placement, Size, choose_placement
-from mpboost.dask.sharding import FirstShard, cut_part, cut_rows, drop_codes, list_pieces, make_shard
+from mpboost.dask.sharding import FirstShard, Piece, cut_part, cut_rows, drop_codes, list_pieces, make_shard
 from mpboost.dask.surveying import Counts, Plan, count_partition_rows, plan_validation, survey_partitions
 from mpboost.dask.waiting import Shared
 from mpboost.dask.worker_fits import fit_rows, fit_shard_here, fit_table
-from mpboost.dask.workers import Worker, check_room, check_versions, find_roomiest, list_workers, rank_room
+from mpboost.dask.workers import (
+    Worker,
+    check_room,
+    check_versions,
+    count_threads_beside,
+    find_holders,
+    find_roomiest,
+    list_workers,
+    rank_room,
+)
 from mpboost.estimators.sharded import check_can_be_sharded
 
 
@@ -31,7 +41,7 @@ class Fitted:
     Attributes
     ----------
     estimator : estimator
-        The fitted local estimator.
+        The fitted local estimator; ``add_row_attributes`` may have to complete it.
     placement : "one" or "sharded"
         Where it was trained.
     chunks : tuple of int
@@ -102,36 +112,42 @@ def fit_on_cluster(client: Any, estimator: Any, data: TrainingPartitions, placem
     workers = list_workers(client)
     if placement == "sharded":
         check_can_be_sharded(estimator)
+    home = find_roomiest(workers)
+    # On one worker: the others on its machine have nothing to do meanwhile.
+    n_jobs = count_threads_beside(home, workers) if estimator.n_jobs is None else estimator.n_jobs
     counts = count_partition_rows(client, data.train)
     run = partial(_run, client, estimator, started, tuple(each.n_rows for each in counts))
     if getattr(estimator, "estimator", None) is not None:
-        source = _make_raw_source(data, find_roomiest(workers))
-        return run([source], fit_table, "one")
+        return run([_make_raw_source(data, home)], fit_table, "one", n_jobs)
+    # Before Dask makes copies for the survey and for the plan of validation rows.
+    holders = find_holders(client, data.train.keys)
+    validation_holders = [] if data.validation is None else find_holders(client, data.validation.keys)
     plan = survey_partitions(
         client,
         data.train,
         counts,
         categorical_features=estimator.categorical_features,
         max_bins=estimator.max_bins,
+        n_jobs=n_jobs,
+        worker=home.address,
     )
     size = _measure(estimator, plan.value, counts)
     chosen = choose_placement(placement, size, workers, estimator)
-    parts, validation = _code(data.train, plan), []
+    parts, validation = _code(data.train, plan, holders), []
     if data.validation is not None:
         other = plan_validation(client, data.validation, plan.future)
-        validation = [other.future, _code(data.validation, other)]
+        validation = [other.future, _code(data.validation, other, validation_holders)]
     if chosen == "one":
-        worker = find_roomiest(workers)
-        check_room(size.n_bytes_at_peak, worker, f"{size.n_rows} rows of {size.n_features} features")
+        check_room(size.n_bytes_at_peak, home, f"{size.n_rows} rows of {size.n_features} features")
         make = partial(collect_data, *data.have_weights)
-        source = ShardSource(0, size.n_rows, make, [plan.future, parts, *validation], worker.address)
-        return run([source], fit_rows, "one")
+        source = ShardSource(0, size.n_rows, make, [plan.future, parts, *validation], home.address)
+        return run([source], fit_rows, "one", n_jobs)
     counted = [each.n_present for each in counts]
     first = FirstShard(_strip(estimator), *data.have_weights)
-    sources = _make_sources(first, plan, counted, parts, validation, workers)
+    sources = _make_sources(first, plan, counted, parts, validation, workers, holders)
     for source in sources:
         _check_shard(size, source, next(each for each in workers if each.address == source.worker))
-    return run(sources, fit_shard_here, "sharded")
+    return run(sources, fit_shard_here, "sharded", estimator.n_jobs)
 
 
 def _make_sources(
@@ -141,16 +157,56 @@ def _make_sources(
     parts: list[Any],
     validation: list[Any],
     workers: list[Worker],
+    holders: list[str | None],
 ) -> list[ShardSource]:
-    """Say what each shard is made from; the first ones are on the workers with the most memory."""
-    cut, drop = map(import_dask().delayed, (cut_part, drop_codes))
-    ranked = sorted(workers, key=rank_room, reverse=True)
+    """Say what each shard is made from.
+
+    The first shards are on the workers with the most memory; of equal ones, each is where most of its rows are.
+    """
+    ranges = cut_rows(sum(counts), len(workers))
+    of_shards = [list_pieces(counts, begin, end) for begin, end in ranges]
+    heads = [_pin(holder, drop_codes)(part) for part, holder in zip(parts, holders, strict=True)]
     sources = []
-    for (begin, end), worker in zip(cut_rows(sum(counts), len(workers)), ranked, strict=False):
-        codes = [cut(parts[piece.partition], piece.begin, piece.end) for piece in list_pieces(counts, begin, end)]
-        pieces = [plan.future, codes] if begin else [plan.future, codes, [drop(part) for part in parts], *validation]
-        sources.append(ShardSource(begin, end, make_shard if begin else first, pieces, worker.address))
+    for (begin, end), pieces, worker in zip(ranges, of_shards, assign(of_shards, workers, holders), strict=True):
+        codes = [
+            _pin(holders[piece.partition], cut_part)(parts[piece.partition], piece.begin, piece.end) for piece in pieces
+        ]
+        made_from = [plan.future, codes] if begin else [plan.future, codes, heads, *validation]
+        sources.append(ShardSource(begin, end, make_shard if begin else first, made_from, worker.address))
     return sources
+
+
+def assign(of_shards: list[list[Piece]], workers: list[Worker], holders: list[str | None]) -> list[Worker]:
+    """Assign a worker to each shard, given the pieces of shards and the workers that hold partitions.
+
+    Examples
+    --------
+    >>> workers = [Worker("a", "", 1, 10), Worker("b", "", 1, 10), Worker("c", "", 1, 20)]
+    >>> of_shards = [[Piece(0, 0, 5)], [Piece(0, 5, 9), Piece(1, 0, 2)], [Piece(1, 2, 9)]]
+    >>> [worker.address for worker in assign(of_shards, workers, ["b", "a"])]
+    ['c', 'b', 'a']
+    """
+    left, assigned = list(workers), []
+    for pieces in of_shards:
+        n_held = Counter({worker.address: 0 for worker in left})
+        for piece in pieces:
+            n_held[holders[piece.partition] or ""] += piece.end - piece.begin
+        assigned.append(max(left, key=lambda worker: (rank_room(worker), n_held[worker.address])))
+        left.remove(assigned[-1])
+    return assigned
+
+
+def _pin(worker: str | None, function: Any) -> Any:
+    """Let Dask call a function on a worker, if it is there; anywhere if none is given."""
+    dask = import_dask()
+
+    def call(*args: Any) -> Any:
+        if worker is None:
+            return dask.delayed(function)(*args)
+        with dask.annotate(workers=[worker], allow_other_workers=True):
+            return dask.delayed(function)(*args)
+
+    return call
 
 
 def _check_shard(size: Size, source: ShardSource, worker: Worker) -> None:
@@ -173,9 +229,10 @@ def _measure(estimator: Any, plan: Plan, counts: list[Counts]) -> Size:
     return Size(sum(each.n_present for each in counts), plan.known.features["n_features_in_"], n_outputs)
 
 
-def _code(partitions: Partitions, plan: Shared[Plan]) -> list[Any]:
-    delayed = import_dask().delayed(code_batch)
-    return [delayed(batch, plan.future, number) for number, batch in enumerate(partitions.batches)]
+def _code(partitions: Partitions, plan: Shared[Plan], holders: list[str | None]) -> list[Any]:
+    """Code partitions; those that are in the memory of a worker there, since codes are smaller than values."""
+    pairs = zip(partitions.batches, holders, strict=True)
+    return [_pin(holder, code_batch)(batch, plan.future, number) for number, (batch, holder) in enumerate(pairs)]
 
 
 def _strip(estimator: Any) -> Any:
@@ -193,13 +250,14 @@ def _run(
     sources: list[ShardSource],
     fit: Any,
     placement: Placement,
+    n_jobs: int | None,
 ) -> Fitted:
     """Let the driver run a fit, which began at the time ``started``."""
     limit = estimator.time_limit
     fitted, warned = run_sharded(
         client,
         sources,
-        partial(fit, _strip(estimator)),
+        partial(fit, _strip(estimator).set_params(n_jobs=n_jobs)),
         callbacks=estimator.callbacks or (),
         watchers=[ProgressBar()] if estimator.verbose else (),
         time_limit=None if limit is None else max(0.0, limit - (time.monotonic() - started)),

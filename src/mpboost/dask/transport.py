@@ -139,6 +139,7 @@ class Hub(_Shards):
         self._lines: dict[int, Line] = {}
         self._names: dict[int, str] = {}
         self._early: dict[int, dict[int, Frames]] = {}
+        self._is_waiting = False
         self._dealt: list[Entry] = []
         self._n_ticks_silent: dict[int, int] = {}
 
@@ -220,9 +221,16 @@ class Hub(_Shards):
                 line.send({"kind": "end", "words": words})
 
     def list_missing(self) -> list[tuple[int, str]]:
-        """List the shards that have no connection, and the workers that they last had one from."""
+        """List the shards that are waited for without a connection, and the workers that they last had one from.
+
+        A shard that has no connection because it is done is not among them: nobody waits for it.
+        """
         with self._changed:
-            return [(rank, self._names.get(rank, "")) for rank in range(1, self.size) if rank not in self._lines]
+            if not self._is_waiting:
+                return []
+            parts = self._early[self._n_calls]
+            missing = [rank for rank in range(1, self.size) if rank not in self._lines and rank not in parts]
+            return [(rank, self._names.get(rank, "")) for rank in missing]
 
     def _look_up(self) -> Frames | None:
         """Return the recorded result of this call, no frames for one that is not recorded; None for a new call."""
@@ -242,6 +250,7 @@ class Hub(_Shards):
             self._watch()
         with self._changed:
             parts = self._early.setdefault(self._n_calls, {})
+            self._is_waiting = True
             while len(parts) < self.size - 1:
                 self.check()
                 if not self._changed.wait(TICK):
@@ -249,6 +258,7 @@ class Hub(_Shards):
                     if self._watch is not None:
                         self._watch()
             self.check()
+            self._is_waiting = False
             del self._early[self._n_calls]
         return [part, *(decode(parts[rank]) for rank in range(1, self.size))]
 

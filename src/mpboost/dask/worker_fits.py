@@ -73,8 +73,10 @@ def _use_threads(estimator: Any, callbacks: Sequence[Callback]) -> Any:
     return copy.copy(estimator).set_params(n_jobs=n_jobs, callbacks=list(callbacks))
 
 
-def fit_shard_here(estimator: Any, data: Shard, shards: Shards, callbacks: Sequence[Callback]) -> Any:
-    """Do what one shard does; runs on a worker."""
+def fit_shard_here(
+    estimator: Any, data: Shard, shards: Shards, callbacks: Sequence[Callback], *, puts_rows_off: bool = True
+) -> Any:
+    """Do what one shard does; runs on a worker. What is about single rows is less before it is computed."""
     with _caught_warnings() as warned:
-        fitted = fit_shard(_use_threads(estimator, ()), data, shards, callbacks)
+        fitted = fit_shard(_use_threads(estimator, ()), data, shards, callbacks, puts_rows_off=puts_rows_off)
     return None if fitted is None else (fitted, warned)

@@ -1,6 +1,7 @@
 """The workers of a cluster: which there are, what they run, and how much memory they have."""
 
 import platform
+from collections import Counter
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ class Worker(NamedTuple):
     ----------
     address : str
         Its address.
+    host : str
+        The machine that it runs on.
     n_threads : int
         Its number of threads.
     memory_limit : int or None
@@ -26,6 +29,7 @@ class Worker(NamedTuple):
     """
 
     address: str
+    host: str
     n_threads: int
     memory_limit: int | None
 
@@ -66,7 +70,40 @@ def list_workers(client: Any) -> list[Worker]:
         raise ValueError(
             "The Dask cluster has no workers: start some, and wait for them by client.wait_for_workers(1)."
         )
-    return [Worker(address, each["nthreads"], each["memory_limit"] or None) for address, each in info.items()]
+    return [
+        Worker(address, each["host"], each["nthreads"], each["memory_limit"] or None) for address, each in info.items()
+    ]
+
+
+def count_threads_beside(worker: Worker, workers: list[Worker]) -> int:
+    """Count the threads of all workers on the machine of a worker: what they may use while nobody else computes.
+
+    Examples
+    --------
+    >>> one, two, far = Worker("a:1", "a", 1, None), Worker("a:2", "a", 2, None), Worker("b:1", "b", 4, None)
+    >>> count_threads_beside(one, [one, two, far])
+    3
+    """
+    return sum(each.n_threads for each in workers if each.host == worker.host)
+
+
+def find_holders(client: Any, keys: list[Any]) -> list[str | None]:
+    """Find the worker that has each of some keys in its memory; None for those that are still to be computed.
+
+    Of several workers that have a key, it is the one that was chosen for the fewest keys so far.
+    """
+    holders: dict[Any, list[str]] = {}
+    for address, held in sorted(client.has_what().items()):
+        for key in held:
+            holders.setdefault(key, []).append(address)
+    chosen: list[str | None] = []
+    n_chosen: Counter[str] = Counter()
+    for key in keys:
+        holder = min(holders.get(key, ()), key=n_chosen.__getitem__, default=None)
+        chosen.append(holder)
+        if holder is not None:
+            n_chosen[holder] += 1
+    return chosen
 
 
 def check_versions(client: Any) -> None:

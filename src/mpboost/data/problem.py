@@ -80,13 +80,14 @@ class Problem:
         """Whether there are validation rows, here or in another shard."""
         return self.validation is not None or self.is_validated_elsewhere
 
-    def spread(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
-        """Spread values of the rows to learn from over all rows of the user; the others get ``absent``."""
-        if self.is_present is None:
-            return values
-        spread = np.full((len(self.is_present), *values.shape[1:]), absent, dtype=values.dtype)
-        spread[self.is_present] = values
-        return spread
+    @property
+    def n_samples(self) -> int:
+        """The number of rows that the user passed."""
+        return self.examples.n_rows if self.is_present is None else len(self.is_present)
+
+    def list_positions(self) -> NDArray[np.int64]:
+        """List the positions of the rows to learn from among those of the user."""
+        return np.arange(self.examples.n_rows) if self.is_present is None else np.flatnonzero(self.is_present)
 
     def with_validation(self, table: Table, y: Targets, sample_weight: NDArray[np.float64] | None) -> "Problem":
         """Return the problem with validation rows, whose classes must occur in training."""

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,10 @@ class FeatureSurvey:
     def _forget(self) -> None:
         """Forget sampled rows that are not in the sample of all rows so far."""
         n_total = self._n_total or self._first_row + self._n_present
-        kept = np.isin(self._rows, _native.sample_rows(self._first_row, self._n_present, n_total))
+        sample = _native.sample_rows(self._first_row, self._n_present, n_total)
+        if len(sample) == len(self._rows):  # what was drawn before has all of it
+            return
+        kept = np.isin(self._rows, sample)
         self._rows = self._rows[kept]
         for numbers in self._numbers.values():
             numbers.keep(kept)
@@ -195,16 +199,11 @@ class FeatureSurvey:
             raise ValueError("All rows have weight 0: at least one must count.")
         self._forget()
         names = self._choose_features()
-        categories: list[Categories | None] = []
-        mappers = []
-        for name in names:
-            if self.reader.kinds[name] is Kind.CATEGORIES:
-                chosen = self._categories[name].choose(max_bins)
-                categories.append(chosen)
-                mappers.append(_native.BinMapper(*split_codes(chosen.n_codes)))
-            else:
-                categories.append(None)
-                mappers.append(self._numbers[name].fit_mapper(max_bins, threads))
+        categories = [
+            self._categories[name].choose(max_bins) if self.reader.kinds[name] is Kind.CATEGORIES else None
+            for name in names
+        ]
+        mappers = threads.map(partial(self._fit_mapper, max_bins), list(zip(names, categories, strict=True)))
         features: dict[str, Any] = {
             "n_features_in_": len(names),
             "feature_names_in_": np.array(names, dtype=object) if _are_text(names) else None,
@@ -217,6 +216,13 @@ class FeatureSurvey:
             features["categories_"] = [None if each is None else each.values for each in categories]
             features["has_other_category_"] = np.array([each is not None and each.has_other for each in categories])
         return Known(features, join_mappers(mappers), max_bins)
+
+    def _fit_mapper(self, max_bins: int, feature: tuple[Any, Categories | None]) -> _native.BinMapper:
+        """Compute the bins of a feature, given its name and categories, in a thread of several."""
+        name, categories = feature
+        if categories is not None:
+            return _native.BinMapper(*split_codes(categories.n_codes))
+        return self._numbers[name].fit_mapper(max_bins)
 
     def _choose_features(self) -> list[Any]:
         """Leave out parts of dates that never change, as a fit in memory does; keep one of each date."""
@@ -278,13 +284,15 @@ class SampledNumbers:
         """Keep some of the sampled values."""
         self._pieces = [np.concatenate(self._pieces)[kept]]
 
-    def fit_mapper(self, max_bins: int, threads: _native.Threads) -> _native.BinMapper:
-        """Compute the edges of the bins."""
+    def fit_mapper(self, max_bins: int) -> _native.BinMapper:
+        """Compute the edges of the bins, by this thread alone."""
         if self._dtype == np.uint8 and max_bins == 255:  # such numbers are their own codes
             edges = np.arange(0.5, min(self._maximum, 254), dtype=np.float64)
             return _native.BinMapper(edges, np.array([0, len(edges)], dtype=np.int64))
-        values = np.concatenate(self._pieces).astype(np.float64)
-        return _native.BinMapper.fit(values[:, None], max_bins, threads)
+        values = np.concatenate(self._pieces)
+        if values.dtype != np.float32:
+            values = values.astype(np.float64, copy=False)
+        return _native.BinMapper.fit(values[:, None], max_bins, _native.Threads(1))
 
 
 class CategoryCounts:

@@ -1,5 +1,6 @@
 """Makes a run from the parameters of MPBoostClassifier or MPBoostRegressor."""
 
+from functools import partial
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -17,10 +18,11 @@ from mpboost.data.problem import Problem
 from mpboost.estimators.plans import Plan
 from mpboost.estimators.settings import PatchSettings
 from mpboost.learners.contract import Learner, Model, PreparedTable
+from mpboost.learners.credit_rules import CreditRule
 from mpboost.learners.given_estimators import EstimatorLearner, is_estimator
 from mpboost.learners.trees import TreeLearner, TreeOptions
 from mpboost.outputs.kinds import LearnerOutputs
-from mpboost.sampling.features import FeatureSampler
+from mpboost.sampling.features import FeatureSampler, RuledFeatureSampler
 from mpboost.sampling.observations import ObservationSampler
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.sizes import count_most_rows, count_patch_features, count_patch_rows, count_round
@@ -74,19 +76,21 @@ def _make_run(
     validation_rows: PreparedTable[Model] | None,
 ) -> BoostingRun:
     n_features = problem.examples.table.n_columns
-    has_unseen = settings.importance == "out_of_patch" and patch_rows < task.shards.n_rows
+    has_unseen = settings.importance_name == "out_of_patch" and patch_rows < task.shards.n_rows
     needs_unseen = has_unseen and (settings.estimator is None or settings.adaptive_features)
+    rule = settings.feature_update
+    make_sampler = FeatureSampler if rule is None else partial(RuledFeatureSampler, rule)
     parts = Parts(
         task=task,
         observation_sampler=ObservationSampler(patch_rows, seed, needs_unseen, task.shards),
-        feature_sampler=FeatureSampler(
+        feature_sampler=make_sampler(
             n_features,
             count_patch_features(settings.max_features, n_features, settings.sizes.features),
             momentum=settings.feature_momentum,
             exploration=settings.feature_exploration,
             adaptive=settings.adaptive_features,
             seed=seed,
-            remembers=has_unseen,
+            remembers=has_unseen or not isinstance(settings.importance, str),
         ),
         learner=learner,
         ensemble=ensemble,
@@ -109,15 +113,17 @@ def _make_learner(
     settings: PatchSettings, problem: Problem, task: LabelTask, seed: int, threads: _native.Threads
 ) -> tuple[Learner[Labels[Any], Any, NDArray[Any]], Ensemble[Any]]:
     table, outputs = problem.examples.table, task.outputs
+    rule = None if isinstance(settings.importance, str) else CreditRule(settings.importance, problem.list_positions())
     if settings.estimator is not None:
         _check_estimator(settings.estimator, problem)
         learner = EstimatorLearner(
             settings.estimator,
             table,
             outputs,
-            importance=settings.importance,
+            importance=settings.importance_name,
             needs_importances=settings.adaptive_features,
             seed=seed,
+            credit_rule=rule,
         )
         return learner, EstimatorEnsemble()
     mapper = table.fit_mapper(settings.max_bins, threads)
@@ -125,9 +131,10 @@ def _make_learner(
         max_depth=settings.max_depth,
         min_samples_leaf=settings.min_samples_leaf,
         min_samples_split=settings.min_samples_split,
-        importance=settings.importance,
+        importance=settings.importance_name,
         is_categorical=problem.is_categorical,
         seed=seed,
+        credit_rule=rule,
     )
     return TreeLearner(mapper, table, outputs, options, threads, task.shards), TreeEnsemble(mapper)
 

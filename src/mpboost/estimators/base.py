@@ -37,7 +37,7 @@ from mpboost.estimators.inputs import (
     watch_results,
 )
 from mpboost.estimators.plans import Plan
-from mpboost.estimators.publishing import Attributes
+from mpboost.estimators.publishing import Attributes, RowSource
 from mpboost.estimators.row_attributes import explain_absence, list_row_attributes
 from mpboost.estimators.settings import draw_seed, list_learning_params
 from mpboost.learners.given_estimators import is_estimator
@@ -127,7 +127,7 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
         threads = make_threads(self.n_jobs)
         run = self._open_run(problem, threads)
         callbacks += [FileWatch(table) for table in (X, X_val) if isinstance(table, BinnedDataset)]
-        describe = partial(self._describe, problem=problem, known=data.known)
+        describe = partial(self._describe_all, problem=problem, known=data.known)
         if hasattr(self, "_skl_callbacks"):  # callbacks of scikit-learn, from set_callbacks
             metadata = None if sample_weight is None else {"sample_weight": sample_weight}
             callbacks.append(ForwardToScikitLearn(self, X, y, metadata, describe))
@@ -166,9 +166,17 @@ class MinipatchBooster(CallbackSupportMixin, BaseEstimator, ABC):
     def _assemble(self, problem: Problem, plan: Plan[Any], threads: _native.Threads) -> BoostingRun:
         """Make a run and its parts."""
 
+    def _describe_all(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
+        """List the fitted attributes after a run."""
+        return self._describe(run, problem, known) | self._describe_rows(RowSource.of(run, problem))
+
     @abstractmethod
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-        """List the fitted attributes after a run."""
+        """List the fitted attributes after a run, without those about single rows."""
+
+    @abstractmethod
+    def _describe_rows(self, source: RowSource) -> Attributes:
+        """List the fitted attributes about single rows."""
 
     @property
     @abstractmethod

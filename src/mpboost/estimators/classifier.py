@@ -16,16 +16,17 @@ from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import CLASSIFIER_CONSTRAINTS
 from mpboost.estimators.patch_base import PatchBooster
 from mpboost.estimators.predictions import ClassPredictions
-from mpboost.estimators.publishing import Attributes, describe_classifier
+from mpboost.estimators.publishing import Attributes, RowSource, describe_classifier, describe_classifier_rows
 from mpboost.learners.trees import Importance
 from mpboost.outputs.contributions import ExplainedOutput, explain_votes
 from mpboost.outputs.kinds import ClassVotes, Colours, Outputs, Signs
 from mpboost.outputs.metrics import Metric, Scoring
 from mpboost.outputs.votes import break_ties, count_votes, pick_winners, share_votes
+from mpboost.rules import FeatureCredit, FeatureUpdate, MarginWeighting, RowWeighting
 from mpboost.sampling.sizes import CLASSIFIER_SIZES, PatchSizes, Size
 from mpboost.tasks.many_classes import TASKS, Multiclass
 from mpboost.tasks.two_classes import BinaryTask
-from mpboost.tasks.weightings import Weighting
+from mpboost.tasks.weightings import Weighting, bind_weighting
 
 
 class MPBoostClassifier(ClassPredictions, PatchBooster):
@@ -57,9 +58,10 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
         by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
         but not on the number of threads. "auto" is 8; 1 is the paper's algorithm.
-    weighting : {"exponential", "logistic", "hard_exponential", "hard_logistic"}, default="logistic"
+    weighting : {"exponential", "logistic", "hard_exponential", "hard_logistic"} or object, default="logistic"
         How the probability of a row is computed from its votes. The "hard" variants use only whether the votes are
-        right or wrong.
+        right or wrong. Or a rule of your own: an object with the method ``log_weight`` or ``log_weight_rows`` (see
+        ``mpboost.rules``).
     learning_rate : float or "auto", default="auto"
         Weight of a vote in the weighting. With a small value p follows the votes more slowly, which is better for noisy
         labels. "auto" starts with 0.1 and lowers the rate while more than 40 % of the rows in minipatches are wrong by
@@ -79,13 +81,17 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         Share of the uniform distribution when features are drawn, between 0 and 1.
     adaptive_observations, adaptive_features : bool, default=True
         Whether p (for rows) and q (for features) are learned; if not, they stay uniform.
-    importance : {"out_of_patch", "impurity", "permutation"}, default="out_of_patch"
+    importance : {"out_of_patch", "impurity", "permutation"} or object, default="out_of_patch"
         How a learner scores the features of its minipatch. "out_of_patch" takes as many rows from outside the minipatch
         and measures how far the splits on a feature move predictions for them towards their labels; for a given
         ``estimator``, how much accuracy falls on these rows when the feature is shuffled. "impurity" is the decrease of
         Gini impurity in the minipatch, or the ``feature_importances_`` or ``|coef_|`` of a given ``estimator``.
         "permutation" shuffles features in the minipatch. If a minipatch contains all rows, "out_of_patch" means
-        "impurity" for native trees and "permutation" for a given ``estimator``.
+        "impurity" for native trees and "permutation" for a given ``estimator``. Or a rule of your own: an object with
+        the method ``credit_features`` (see ``mpboost.rules``).
+    feature_update : object, default=None
+        A rule of your own for how q moves inside a minipatch, in place of ``feature_momentum``: an object with the
+        method ``update_probabilities`` (see ``mpboost.rules``).
     max_depth : int, default=None
         Maximum depth of the native trees. None does not limit it.
     min_samples_leaf : int, default=1
@@ -216,14 +222,15 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         max_samples: Size = "auto",
         max_features: Size = "auto",
         round_size: int | Literal["auto"] = "auto",
-        weighting: Weighting = "logistic",
+        weighting: Weighting | MarginWeighting | RowWeighting = "logistic",
         learning_rate: float | Literal["auto"] = "auto",
         multiclass: Multiclass = "margin",
         feature_momentum: float = 0.3,
         feature_exploration: float = 0.2,
         adaptive_observations: bool = True,
         adaptive_features: bool = True,
-        importance: Importance = "out_of_patch",
+        importance: Importance | FeatureCredit = "out_of_patch",
+        feature_update: FeatureUpdate | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         min_samples_split: int | Literal["auto"] = "auto",
@@ -253,6 +260,7 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         self.adaptive_observations = adaptive_observations
         self.adaptive_features = adaptive_features
         self.importance = importance
+        self.feature_update = feature_update
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_samples_split = min_samples_split
@@ -297,7 +305,7 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         )
         return make(
             problem.examples.labels,
-            weighting=self.weighting,
+            weighting=bind_weighting(self.weighting, problem),
             learning_rate=self.learning_rate,
             adaptive=self.adaptive_observations,
             seed=seed,
@@ -308,6 +316,9 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
 
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
         return describe_classifier(run, problem, known)
+
+    def _describe_rows(self, source: RowSource) -> Attributes:
+        return describe_classifier_rows(source)
 
     def _read_totals(self, totals: NDArray[np.int32], n_learners: int) -> NDArray[np.int32]:
         return count_votes(totals, n_learners)

@@ -17,6 +17,10 @@ from mpboost._wording import list_names
 from mpboost.estimators.explained import ExplainedBooster
 from mpboost.estimators.out_of_patch import estimate_given_classes, find_judged_rows
 from mpboost.outputs.conformal import count_needed, find_limits
+from mpboost.outputs.statistics import compute_mean
+
+#: The smallest error that counts, as a share of the mean error.
+MIN_ERROR = 1e-3
 
 
 class _Groups(NamedTuple):
@@ -44,15 +48,18 @@ class IntervalPredictions(ExplainedBooster):
         X: Any,
         coverage: float = 0.9,
         *,
+        spread: "IntervalPredictions | None" = None,
+        upper: "IntervalPredictions | None" = None,
         groups: ArrayLike | None = None,
         training_groups: ArrayLike | None = None,
     ) -> Floats:
         """Predict an interval for each row that holds its number with a chosen probability.
 
         The interval reaches from the prediction as far as the out-of-patch residuals of the training rows do: as many
-        numbers are below it as above it. It is as wide for one row as for another. Coverage is a share of many new rows
-        from the source of the training rows, not a promise for each of them: hard rows are covered less often than easy
-        ones, unless they are a group of their own. docs/intervals.md has how well it holds.
+        numbers are below it as above it. It is as wide for one row as for another, unless a second model tells how far
+        off the prediction of a row may be (``spread``, ``upper``). Coverage is a share of many new rows from the source
+        of the training rows, not a promise for each of them: with one width for all, hard rows are covered less often
+        than easy ones. docs/intervals.md has how well it holds.
 
         Parameters
         ----------
@@ -60,6 +67,14 @@ class IntervalPredictions(ExplainedBooster):
             Rows to predict.
         coverage : float, default=0.9
             Share of rows whose number should be in their interval, between 0 and 1.
+        spread : regressor, default=None
+            A model of how large the errors of this model are, from ``fit_spread``: intervals are then wide for hard
+            rows and narrow for easy ones.
+        upper : regressor, default=None
+            A second model of the same rows, for the upper ends; this one is then for the lower ends. Fit both with
+            ``loss="quantile"``, this one with a small ``alpha``, that one with a large ``alpha``, and the same
+            ``random_state`` (conformalized quantile regression). Needs two fits, and on our sets gives wider intervals
+            than ``spread``.
         groups : array-like of shape (n_samples,), default=None
             The group of each row, such as a region. Each group then has a width of its own, from the training rows of
             this group, and is covered as often as the others.
@@ -84,17 +99,30 @@ class IntervalPredictions(ExplainedBooster):
         """
         check_is_fitted(self)
         coverage = _check_coverage(coverage)
-        predictions = self.predict(X)
+        if spread is not None and upper is not None:
+            raise ValueError("Pass spread or upper, not both.")
         rows = find_judged_rows(self)
-        known = _match_groups(groups, training_groups, rows, self.n_samples_, len(predictions))
-        residuals = self._targets[rows] - self.oop_prediction_[rows]
+        if spread is not None:
+            _check_spread(spread, self, rows)
+        if upper is not None:
+            _check_upper(upper, self)
+            _warn_if_judged_apart(rows, find_judged_rows(upper))
+        for other in (spread, upper):
+            if other is not None:
+                rows = np.intersect1d(rows, find_judged_rows(other), assume_unique=True)
+        lower_ends = self.predict(X)
+        upper_ends = lower_ends if upper is None else upper.predict(X)
+        known = _match_groups(groups, training_groups, rows, self.n_samples_, len(lower_ends))
         one_side = (1.0 + coverage) / 2.0
-        low, high = (
-            find_limits(sign * residuals, known.judged, len(known.names), one_side)[known.predicted]
-            for sign in (-1.0, 1.0)
+        units, new_units = (1.0, 1.0) if spread is None else (spread.oop_prediction_[rows], spread.predict(X))
+        down, up = (
+            new_units * find_limits(scores / units, known.judged, len(known.names), one_side)[known.predicted]
+            for scores in (-_find_residuals(self, rows), _find_residuals(self if upper is None else upper, rows))
         )
         _warn_if_endless(known, one_side, "intervals are infinite")
-        return np.column_stack([np.maximum(predictions - low, self._least_value), predictions + high])
+        ends = lower_ends - down, upper_ends + up
+        # Models of two quantiles may cross: such an interval has its ends in the other order.
+        return np.column_stack([np.maximum(np.minimum(*ends), self._least_value), np.maximum(*ends)])
 
 
 class SetPredictions(ExplainedBooster):
@@ -169,6 +197,53 @@ class SetPredictions(ExplainedBooster):
         return doubts <= limits
 
 
+def measure_errors(model: IntervalPredictions, rows: NDArray[np.int64]) -> Floats:
+    """Measure how far off the out-of-patch predictions of judged training rows are: positive numbers.
+
+    Errors next to zero count as a thousandth of the mean error, so that models of their logarithm can be fitted.
+    """
+    errors: Floats = np.abs(_find_residuals(model, rows))
+    mean = compute_mean(errors, None)
+    return np.maximum(errors, MIN_ERROR * mean) if mean > 0.0 else np.ones(len(rows))
+
+
+def _find_residuals(model: IntervalPredictions, rows: NDArray[np.int64]) -> Floats:
+    """Return how far the numbers of judged training rows are above their out-of-patch predictions."""
+    residuals: Floats = model._targets[rows] - model.oop_prediction_[rows]
+    return residuals
+
+
+def _check_spread(spread: Any, model: IntervalPredictions, rows: NDArray[np.int64]) -> None:
+    """Check that a model was fitted to the errors of another one."""
+    if isinstance(spread, IntervalPredictions):
+        check_is_fitted(spread)
+        if spread.n_samples_ == model.n_samples_ and np.allclose(
+            spread._targets[rows], measure_errors(model, rows), rtol=1e-6, atol=0.0
+        ):
+            return
+    raise ValueError("spread must be a model of the errors of this model: pass fit_spread(model, X).")
+
+
+def _check_upper(upper: Any, model: IntervalPredictions) -> None:
+    """Check that a model was fitted to the same rows as another one."""
+    if isinstance(upper, IntervalPredictions):
+        check_is_fitted(upper)
+        if upper.n_samples_ == model.n_samples_ and np.array_equal(upper._targets, model._targets, equal_nan=True):
+            return
+    raise ValueError("upper must be a regressor of mpboost that was fitted to the same rows as this model.")
+
+
+def _warn_if_judged_apart(rows: NDArray[np.int64], other_rows: NDArray[np.int64]) -> None:
+    """Warn if most judged rows of two models were judged by one of them only."""
+    n_rows, n_both = len(np.union1d(rows, other_rows)), len(np.intersect1d(rows, other_rows, assume_unique=True))
+    if n_both < n_rows / 2:
+        warnings.warn(
+            f"Only {n_both} of {n_rows} judged rows were judged by both models: fit both with the same random_state "
+            "and oop_size.",
+            stacklevel=3,
+        )
+
+
 def _check_coverage(coverage: float) -> float:
     try:
         share = float(coverage)
@@ -194,8 +269,11 @@ def _match_groups(
     places = {name: place for place, name in enumerate(dict.fromkeys(known[rows].tolist()))}
     unknown = [name for name in dict.fromkeys(given.tolist()) if name not in places]
     if unknown:
+        in_training = set(known.tolist())
+        absent = [name for name in unknown if name not in in_training]
+        problem = "is in these groups" if absent else "of these groups was judged out of patch"
         raise ValueError(
-            f"No training row is in these groups: {list_names(unknown)}. Predict their rows without groups."
+            f"No training row {problem}: {list_names(absent or unknown)}. Predict their rows without groups."
         )
     return _Groups(
         np.array([places[name] for name in known[rows].tolist()], dtype=np.intp),

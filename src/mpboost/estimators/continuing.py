@@ -55,4 +55,7 @@ def _has_validation(run: BoostingRun, problem: Problem, threads: _native.Threads
 def _is_same(one: Any, other: Any) -> bool:
     if hasattr(one, "__array__") or hasattr(other, "__array__"):  # == would compare arrays cell by cell
         return np.array_equal(np.asarray(one), np.asarray(other))
-    return one is other or bool(one == other)
+    try:
+        return one is other or bool(one == other)
+    except ValueError:  # objects of the user that compare arrays
+        return False

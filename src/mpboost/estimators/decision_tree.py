@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, overload
 
 import numpy as np
@@ -45,6 +46,15 @@ class TreeNode:
         Number of the leaf, as ``apply`` returns it; None for a split.
     value : object
         What the leaf says: a label, labels, a number, or an array of a number per class; None for a split.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mpboost import MPGradientBoostingRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> root = MPGradientBoostingRegressor(n_estimators=1, random_state=0).fit(X, y).get_tree(0).nodes[0]
+    >>> root.feature in X.columns, root.parent is None, root.leaf is None
+    (True, True, True)
     """
 
     number: int
@@ -219,10 +229,14 @@ class TreeSequence(Sequence[DecisionTree]):
     def __getitem__(self, index: int) -> DecisionTree: ...
     @overload
     def __getitem__(self, index: slice) -> list[DecisionTree]: ...
-    def __getitem__(self, index: int | slice) -> DecisionTree | list[DecisionTree]:
+    def __getitem__(self, index: Any) -> DecisionTree | list[DecisionTree]:
         if isinstance(index, slice):
             return [self._make(k) for k in range(self._n_trees)[index]]
-        return self._make(range(self._n_trees)[index])
+        if not isinstance(index, Integral):
+            raise TypeError(f"The number of a tree must be a whole number, not {index!r}.")
+        if not -self._n_trees <= int(index) < self._n_trees:
+            raise IndexError(f"There is no tree {index}: the model has {self._n_trees}.")
+        return self._make(int(index) % self._n_trees)
 
     def __repr__(self) -> str:
         return f"<{self._n_trees} trees>"

@@ -28,13 +28,14 @@ from mpboost.estimators.decision_tree import (
 from mpboost.estimators.frames import make_frame
 from mpboost.estimators.inputs import check_table
 from mpboost.estimators.memory import measure_available_memory
-from mpboost.estimators.row_attributes import list_row_attributes
+from mpboost.estimators.row_attributes import ROW_SOURCE, list_row_attributes
 from mpboost.outputs.contributions import ExplainedOutput
 
 
 def check_n_estimators(n_estimators: Any, n_learners: int) -> None:
     """Raise an error for a number of learners that a model of ``n_learners`` cannot be cut to."""
-    if not isinstance(n_estimators, Integral) or not 1 <= int(n_estimators) <= n_learners:
+    is_whole = isinstance(n_estimators, Integral) and not isinstance(n_estimators, bool)
+    if not is_whole or not 1 <= n_estimators <= n_learners:
         raise ValueError(
             f"n_estimators={n_estimators!r} must be a whole number between 1 and {n_learners}, the learners there are."
         )
@@ -207,10 +208,7 @@ class ExplainedBooster(MinipatchBooster):
         ├─ yes: low  (cover 7)
         └─ no:  high  (cover 3)
         """
-        trees = self._list_trees("get_tree shows")
-        if not -len(trees) <= index < len(trees):
-            raise IndexError(f"There is no tree {index}: the model has {len(trees)}.")
-        return trees[index]
+        return self._list_trees("get_tree shows")[index]
 
     def trees_to_frame(self) -> Any:
         """List all splits and leaves of all trees in a data frame, as LightGBM's ``trees_to_dataframe`` does.
@@ -256,7 +254,7 @@ class ExplainedBooster(MinipatchBooster):
         n_learners = len(self._ensemble)
         check_n_estimators(n_estimators, n_learners)
         model = copy(self)
-        dropped = {"_run", *list_row_attributes(type(self))}
+        dropped = {"_run", ROW_SOURCE, *list_row_attributes(type(self))}
         state = {name: value for name, value in vars(self).items() if name not in dropped}
         state |= {
             "_ensemble": self._ensemble.first(n_estimators),

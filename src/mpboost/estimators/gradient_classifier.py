@@ -14,7 +14,7 @@ from mpboost.data.problem import Problem, make_class_problem
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_CLASSIFIER_CONSTRAINTS
 from mpboost.estimators.predictions import ClassPredictions
-from mpboost.estimators.publishing import Attributes, describe_gradient_classifier
+from mpboost.estimators.publishing import Attributes, RowSource, describe_gradient_classifier_rows, describe_gradients
 from mpboost.learners.gradient_trees import GradientImportance
 from mpboost.outputs.metrics import Scoring
 from mpboost.sampling.sizes import Size
@@ -297,7 +297,10 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         return loss if self.loss == "log_loss" else CustomLoss(self.loss, loss, labels, weights)
 
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-        return describe_gradient_classifier(run, problem, known)
+        return describe_gradients(run, problem, known) | {"classes_": problem.classes}
+
+    def _describe_rows(self, source: RowSource) -> Attributes:
+        return describe_gradient_classifier_rows(source)
 
     @property
     def _n_outputs(self) -> int:

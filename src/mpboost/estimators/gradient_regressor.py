@@ -11,7 +11,7 @@ from mpboost.data.problem import Problem, make_value_problem
 from mpboost.estimators.gradient_base import GradientBooster
 from mpboost.estimators.parameters import GRADIENT_REGRESSOR_CONSTRAINTS
 from mpboost.estimators.predictions import ValuePredictions
-from mpboost.estimators.publishing import Attributes, describe_gradient_regressor
+from mpboost.estimators.publishing import Attributes, RowSource, describe_gradient_regressor_rows, describe_gradients
 from mpboost.learners.gradient_trees import GradientImportance
 from mpboost.outputs.metrics import Scoring
 from mpboost.sampling.sizes import Size
@@ -295,7 +295,10 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         return CustomLoss(self.loss, ValueLoss("squared_error", labels, weights, self.alpha), labels, weights)
 
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-        return describe_gradient_regressor(run, problem, known)
+        return describe_gradients(run, problem, known)
+
+    def _describe_rows(self, source: RowSource) -> Attributes:
+        return describe_gradient_regressor_rows(source)
 
     @property
     def _n_outputs(self) -> int:

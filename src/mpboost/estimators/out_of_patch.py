@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from mpboost._arrays import Floats
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.outputs.predictions import NumberPredictions, Predictions, VotePredictions
+from mpboost.outputs.votes import correct_votes
 from mpboost.tasks.losses import RawPredictions
 
 #: Rows whose probabilities are computed at a time, to limit memory.
@@ -48,10 +49,19 @@ def present(model: MinipatchBooster, outputs: NDArray[Any]) -> Predictions:
 
 
 def estimate_given_classes(model: MinipatchBooster, rows: NDArray[np.int64]) -> Floats:
-    """Estimate, for judged training rows, the out-of-patch probability of the class that each has."""
+    """Estimate, for judged training rows, the out-of-patch probability of the class that each has.
+
+    Votes are corrected for the bias that an adaptive p causes, whatever a fit stops by; ``oop_score_`` is of votes as
+    they are if that is the paper's rule. Whether p was adaptive is read from the parameter: it must be that of the fit.
+    """
     shares = np.empty(len(rows))
+    n_learners = len(model._ensemble)
+    is_biased = hasattr(model, "_ranks") and model.adaptive_observations
+    mean_share = 1.0 - float(np.mean(model.oop_counts_[rows])) / n_learners
     for start in range(0, len(rows), BATCH_ROWS):
         batch = rows[start : start + BATCH_ROWS]
-        probabilities = present(model, read_outputs(model, batch)).estimate()
-        shares[start : start + BATCH_ROWS] = probabilities[np.arange(len(batch)), model._targets[batch].astype(np.intp)]
+        outputs, codes = read_outputs(model, batch), model._targets[batch].astype(np.intp)
+        if is_biased:
+            outputs = correct_votes(outputs, codes, model.oop_counts_[batch], n_learners, mean_share)
+        shares[start : start + BATCH_ROWS] = present(model, outputs).estimate()[np.arange(len(batch)), codes]
     return shares

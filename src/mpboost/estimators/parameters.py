@@ -12,6 +12,9 @@ MAX_LEARNING_RATE = 1e6
 #: Learners of a round are kept until they are taken in.
 MAX_ROUND_SIZE = 1000
 
+#: Parameters that may be rules of the user, which only training needs.
+RULE_PARAMETERS = ("weighting", "importance", "feature_update")
+
 COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "estimator": [HasMethods(["fit", "predict"]), None],
     "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -30,7 +33,8 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "feature_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
     "adaptive_observations": ["boolean"],
     "adaptive_features": ["boolean"],
-    "importance": [StrOptions({"out_of_patch", "impurity", "permutation"})],
+    "importance": [StrOptions({"out_of_patch", "impurity", "permutation"}), HasMethods(["credit_features"])],
+    "feature_update": [HasMethods(["update_probabilities"]), None],
     "max_depth": [Interval(Integral, 1, 2**31 - 1, closed="left"), None],
     "min_samples_leaf": [Interval(Integral, 1, 2**31 - 1, closed="left")],
     "min_samples_split": [Interval(Integral, 2, 2**31 - 1, closed="left"), StrOptions({"auto"})],
@@ -47,19 +51,22 @@ COMMON_CONSTRAINTS: dict[str, list[Any]] = {
     "random_state": ["random_state"],
 }
 
+#: Rules of the user for p: by margins, or by all rows.
+_WEIGHTING_RULES = [HasMethods(["log_weight"]), HasMethods(["log_weight_rows"])]
+
 CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = COMMON_CONSTRAINTS | {
-    "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"})],
+    "weighting": [StrOptions({"exponential", "logistic", "hard_exponential", "hard_logistic"}), *_WEIGHTING_RULES],
     "learning_rate": [Interval(Real, 0.0, MAX_LEARNING_RATE, closed="right"), StrOptions({"auto"})],
     "multiclass": [StrOptions({"margin", "m2", "mh", "oc"})],
     "class_weight": [dict, StrOptions({"balanced"}), None],
 }
 
 REGRESSOR_CONSTRAINTS: dict[str, list[Any]] = COMMON_CONSTRAINTS | {
-    "weighting": [StrOptions({"linear", "square", "exponential", "threshold"})],
+    "weighting": [StrOptions({"linear", "square", "exponential", "threshold"}), *_WEIGHTING_RULES],
     "observation_exploration": [Interval(Real, 0.0, 1.0, closed="both")],
 }
 
-_NOT_OF_GRADIENTS = {"estimator", "importance", "min_samples_split", "stopping"}
+_NOT_OF_GRADIENTS = {"estimator", "importance", "feature_update", "min_samples_split", "stopping"}
 _GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
     name: allowed for name, allowed in COMMON_CONSTRAINTS.items() if name not in _NOT_OF_GRADIENTS
 } | {
@@ -92,3 +99,8 @@ GRADIENT_REGRESSOR_CONSTRAINTS: dict[str, list[Any]] = _GRADIENT_CONSTRAINTS | {
     ],
     "alpha": [Interval(Real, 0.0, 1.0, closed="neither")],
 }
+
+
+def list_rules(model: Any) -> list[str]:
+    """List the parameters of an estimator that are rules of the user."""
+    return [name for name in RULE_PARAMETERS if not isinstance(getattr(model, name, None), str | None)]

@@ -1,7 +1,9 @@
 """The fitted attributes of estimators, from a finished run."""
 
 from collections.abc import Callable
-from typing import Any
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +18,10 @@ from mpboost.outputs.metrics import name_score, to_codes
 from mpboost.outputs.statistics import pick_rows
 from mpboost.sampling.draws import probabilities_from_logs
 from mpboost.sampling.features import to_shares
+from mpboost.tasks.contract import TaskState
 from mpboost.tasks.gradients import GradientTask
 from mpboost.tasks.losses import predict_shares, predict_values
 from mpboost.tasks.many_classes import ColourTask
-from mpboost.tasks.numbers import ValueTask
 from mpboost.tasks.voting import VotingTask, take_rows
 
 #: Fitted attributes by name; None for those that a model does not have.
@@ -48,7 +50,7 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
         **estimate_score(run, problem, float(oop_scores[n_learners - 1])),
         "validation_scores_": validation_scores,
         "validation_score_": None if validation_scores is None else float(validation_scores[n_learners - 1]),
-        "n_samples_": count_samples(problem),
+        "n_samples_": problem.n_samples,
         "feature_probabilities_": best.feature_probabilities.copy(),
         "feature_importances_": to_shares(best.importance_sums),
         "history_": run.make_history(),
@@ -57,60 +59,105 @@ def describe_fit(run: BoostingRun, problem: Problem, known: Attributes) -> Attri
     }
 
 
-def count_samples(problem: Problem) -> int:
-    """Count the rows that the user passed."""
-    return problem.examples.n_rows if problem.is_present is None else len(problem.is_present)
+@dataclass(frozen=True)
+class RowSource:
+    """What the attributes about single rows are computed from: at the end of a fit, or later.
+
+    Attributes
+    ----------
+    task : Task
+        The task of the run. Of the arrays with an entry for each row it needs labels and weights alone.
+    state : dict of str to array
+        The state of the task at the best iteration.
+    n_learners : int
+        The best iteration.
+    loss : str, Loss or None
+        The loss of a gradient model.
+    is_present : bool array or None
+        Which of the users' rows count; None for all.
+    """
+
+    task: Any
+    state: TaskState
+    n_learners: int
+    loss: Any
+    is_present: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(cls, run: BoostingRun, problem: Problem) -> Self:
+        """Take what is needed from a run."""
+        return cls(run.parts.task, run.best.task, run.best_iteration, run.params.get("loss"), problem.is_present)
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows that the user passed."""
+        return len(self.task.labels) if self.is_present is None else len(self.is_present)
+
+    def spread(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
+        """Spread values of the rows that count over all rows of the user; the others get ``absent``."""
+        if self.is_present is None:
+            return values
+        spread = np.full((len(self.is_present), *values.shape[1:]), absent, dtype=values.dtype)
+        spread[self.is_present] = values
+        return spread
+
+    def without_scoring(self) -> "RowSource":
+        """Return the same without what only scores need, which may be large, or no other process may understand."""
+        task = copy(self.task)
+        vars(task).update({name: None for name in ("_running", "_calibrate") if name in vars(task)})
+        if isinstance(task, GradientTask):
+            task.out_of_patch = task.out_of_patch.without_scoring()
+        return replace(self, task=task)
 
 
-def describe_rows(
-    run: BoostingRun, problem: Problem, name: str, describe: Callable[[], tuple[NDArray[Any], ...]]
-) -> Attributes:
+def describe_rows(source: RowSource, name: str, describe: Callable[[], tuple[NDArray[Any], ...]]) -> Attributes:
     """List the attributes that are about single rows; None for all of them if there are too many rows.
 
     ``describe`` returns the out-of-patch output, whose ``name`` is given, the difficulty and the targets of rows.
     """
     names = name, "observation_difficulty_", "_targets", "oop_counts_", "observation_probabilities_"
-    if count_samples(problem) > row_attributes.MAX_ROWS:
+    if source.n_samples > row_attributes.MAX_ROWS:
         return dict.fromkeys(names)
-    task, best = run.parts.task, run.best.task
+    task, state = source.task, source.state
     output, difficulty, targets = describe()
     values = (
-        problem.spread(output, np.nan),
-        problem.spread(difficulty, np.nan),
-        problem.spread(targets, 0 if targets.dtype.kind == "u" else np.nan),
-        problem.spread(task.count_oop_learners(best, run.best_iteration), 0),
-        problem.spread(probabilities_from_logs(task.compute_log_weights(best)), 0.0),
+        (output, np.nan),
+        (difficulty, np.nan),
+        (targets, 0 if targets.dtype.kind == "u" else np.nan),
+        (task.count_oop_learners(state, source.n_learners), 0),
+        (probabilities_from_logs(task.compute_log_weights(state)), 0.0),
     )
-    return dict(zip(names, values, strict=True))
+    return {name: source.spread(*value) for name, value in zip(names, values, strict=True)}
 
 
 def describe_classifier(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
     """List the attributes of a classifier."""
     task: object = run.parts.task
     assert isinstance(task, VotingTask)
-    learning_rate = float(run.best.task["learning_rate"][0])
+    return describe_fit(run, problem, known) | {
+        "classes_": problem.classes,
+        "_calibration": _calibrate(task, run),
+        "_ranks": task.ranks,
+        "_colours": np.array(task.colours[: run.best_iteration]) if isinstance(task, ColourTask) else None,
+        "learning_rate_": float(run.best.task["learning_rate"][0]),
+    }
+
+
+def describe_classifier_rows(source: RowSource) -> Attributes:
+    """List the attributes of a classifier that are about single rows."""
+    task = source.task
 
     def describe() -> tuple[NDArray[Any], ...]:
-        counts = task.count_oop_votes(run.best.task, run.best_iteration)
+        counts = task.count_oop_votes(source.state, source.n_learners)
         difficulty = judge_votes(counts, task.classes)
         # For two classes the decision function is one number. In place: many rows take much memory.
         oop_decision = (counts if counts.shape[1] > 2 else counts[:, 1]).astype(np.float64)
         if counts.shape[1] == 2:
             oop_decision -= counts[:, 0]
-        oop_decision *= learning_rate
+        oop_decision *= float(source.state["learning_rate"][0])
         return oop_decision, difficulty, task.classes
 
-    return (
-        describe_fit(run, problem, known)
-        | describe_rows(run, problem, "oop_decision_function_", describe)
-        | {
-            "classes_": problem.classes,
-            "_calibration": _calibrate(task, run),
-            "_ranks": task.ranks,
-            "_colours": np.array(task.colours[: run.best_iteration]) if isinstance(task, ColourTask) else None,
-            "learning_rate_": learning_rate,
-        }
-    )
+    return describe_rows(source, "oop_decision_function_", describe)
 
 
 def _calibrate(task: VotingTask, run: BoostingRun) -> VoteCalibration:
@@ -122,17 +169,16 @@ def _calibrate(task: VotingTask, run: BoostingRun) -> VoteCalibration:
     return VoteCalibration.fit(counts, to_codes(task.labels[rows]), weights)
 
 
-def describe_regressor(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-    """List the attributes of a regressor."""
-    task: object = run.parts.task
-    assert isinstance(task, ValueTask)
+def describe_regressor_rows(source: RowSource) -> Attributes:
+    """List the attributes of a regressor that are about single rows."""
+    task = source.task
 
     def describe() -> tuple[NDArray[Any], ...]:
-        oop_prediction = task.predict_oop(run.best.task)
+        oop_prediction = task.predict_oop(source.state)
         difficulty = judge_residuals(task.labels - oop_prediction, task.sample_weights)
         return oop_prediction, difficulty, task.labels.copy()
 
-    return describe_fit(run, problem, known) | describe_rows(run, problem, "oop_prediction_", describe)
+    return describe_rows(source, "oop_prediction_", describe)
 
 
 def describe_gradients(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
@@ -149,36 +195,30 @@ def describe_gradients(run: BoostingRun, problem: Problem, known: Attributes) ->
     }
 
 
-def describe_gradient_classifier(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-    """List the attributes of a gradient classifier."""
-    task: object = run.parts.task
-    assert isinstance(task, GradientTask)
+def describe_gradient_classifier_rows(source: RowSource) -> Attributes:
+    """List the attributes of a gradient classifier that are about single rows."""
+    task = source.task
 
     def describe() -> tuple[NDArray[Any], ...]:
-        raw, rows = task.spread_oop(run.best.task), task.out_of_patch.rows
+        raw, rows = task.spread_oop(source.state), task.out_of_patch.rows
         codes = (task.labels > 0).astype(np.uint16) if raw.ndim == 1 else task.labels
         difficulty = np.full(len(codes), np.nan)
-        difficulty[rows] = judge_shares(predict_shares(run.params["loss"], raw[rows]), codes[rows])
+        difficulty[rows] = judge_shares(predict_shares(source.loss, raw[rows]), codes[rows])
         return raw, difficulty, codes
 
-    return (
-        describe_gradients(run, problem, known)
-        | describe_rows(run, problem, "oop_decision_function_", describe)
-        | {"classes_": problem.classes}
-    )
+    return describe_rows(source, "oop_decision_function_", describe)
 
 
-def describe_gradient_regressor(run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-    """List the attributes of a gradient regressor."""
-    task: object = run.parts.task
-    assert isinstance(task, GradientTask)
+def describe_gradient_regressor_rows(source: RowSource) -> Attributes:
+    """List the attributes of a gradient regressor that are about single rows."""
+    task = source.task
 
     def describe() -> tuple[NDArray[Any], ...]:
         rows, n_rows = task.out_of_patch.rows, len(task.labels)
         oop_prediction, difficulty = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
-        oop_prediction[rows] = predict_values(run.params["loss"], task.spread_oop(run.best.task)[rows])
+        oop_prediction[rows] = predict_values(source.loss, task.spread_oop(source.state)[rows])
         weights = None if task.sample_weights is None else task.sample_weights[rows]
         difficulty[rows] = judge_residuals(task.labels[rows] - oop_prediction[rows], weights)
         return oop_prediction, difficulty, task.labels.copy()
 
-    return describe_gradients(run, problem, known) | describe_rows(run, problem, "oop_prediction_", describe)
+    return describe_rows(source, "oop_prediction_", describe)

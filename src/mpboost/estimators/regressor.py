@@ -14,13 +14,15 @@ from mpboost.estimators.assembly import LabelTask
 from mpboost.estimators.parameters import REGRESSOR_CONSTRAINTS
 from mpboost.estimators.patch_base import PatchBooster
 from mpboost.estimators.predictions import ValuePredictions
-from mpboost.estimators.publishing import Attributes, describe_regressor
+from mpboost.estimators.publishing import Attributes, RowSource, describe_fit, describe_regressor_rows
 from mpboost.learners.trees import Importance
 from mpboost.outputs.contributions import ExplainedOutput
 from mpboost.outputs.kinds import Outputs, Values
 from mpboost.outputs.metrics import Metric, Scoring
+from mpboost.rules import FeatureCredit, FeatureUpdate, MarginWeighting, RowWeighting
 from mpboost.sampling.sizes import REGRESSOR_SIZES, PatchSizes, Size
 from mpboost.tasks.numbers import ResidualWeighting, ValueTask
+from mpboost.tasks.weightings import bind_weighting
 
 
 class MPBoostRegressor(ValuePredictions, PatchBooster):
@@ -48,11 +50,12 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         Number of minipatches in a round, K: they are drawn from the same distributions, their learners are trained side
         by side, and then taken in one after the other. The more, the more threads have work. The model depends on it,
         but not on the number of threads. "auto" is 8; 1 is the paper's algorithm.
-    weighting : {"linear", "square", "exponential", "threshold"}, default="linear"
+    weighting : {"linear", "square", "exponential", "threshold"} or object, default="linear"
         How the probability of a row is computed from its residual, in units of the median residual and cut at 3.
         "linear", "square" and "exponential" are the losses of AdaBoost.R2: "square" gives more weight to large
         residuals, "exponential" less. "threshold" uses only whether the residual is above the median, as AdaBoost.RT
-        does.
+        does. Or a rule of your own: an object with the method ``log_weight`` or ``log_weight_rows`` (see
+        ``mpboost.rules``).
     observation_exploration : float, default=0.25
         Share of the uniform distribution when rows are drawn, between 0 and 1: well-predicted rows are still drawn.
     feature_momentum : float, default=0.3
@@ -62,13 +65,17 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         Share of the uniform distribution when features are drawn, between 0 and 1.
     adaptive_observations, adaptive_features : bool, default=True
         Whether p (for rows) and q (for features) are learned; if not, they stay uniform.
-    importance : {"out_of_patch", "impurity", "permutation"}, default="out_of_patch"
+    importance : {"out_of_patch", "impurity", "permutation"} or object, default="out_of_patch"
         How a learner scores the features of its minipatch. "out_of_patch" takes as many rows from outside the minipatch
         and measures how far the splits on a feature move predictions for them towards their targets; for a given
         ``estimator``, how much the squared error grows on these rows when the feature is shuffled. "impurity" is the
         decrease of the squared error in the minipatch, or the ``feature_importances_`` or ``|coef_|`` of a given
         ``estimator``. "permutation" shuffles features in the minipatch. If a minipatch contains all rows,
-        "out_of_patch" means "impurity" for native trees and "permutation" for a given ``estimator``.
+        "out_of_patch" means "impurity" for native trees and "permutation" for a given ``estimator``. Or a rule of your
+        own: an object with the method ``credit_features`` (see ``mpboost.rules``).
+    feature_update : object, default=None
+        A rule of your own for how q moves inside a minipatch, in place of ``feature_momentum``: an object with the
+        method ``update_probabilities`` (see ``mpboost.rules``).
     max_depth : int, default=None
         Maximum depth of the native trees. None does not limit it.
     min_samples_leaf : int, default=2
@@ -193,13 +200,14 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         max_samples: Size = "auto",
         max_features: Size = "auto",
         round_size: int | Literal["auto"] = "auto",
-        weighting: ResidualWeighting = "linear",
+        weighting: ResidualWeighting | MarginWeighting | RowWeighting = "linear",
         observation_exploration: float = 0.25,
         feature_momentum: float = 0.3,
         feature_exploration: float = 0.2,
         adaptive_observations: bool = True,
         adaptive_features: bool = True,
-        importance: Importance = "out_of_patch",
+        importance: Importance | FeatureCredit = "out_of_patch",
+        feature_update: FeatureUpdate | None = None,
         max_depth: int | None = None,
         min_samples_leaf: int = 2,
         min_samples_split: int | Literal["auto"] = "auto",
@@ -227,6 +235,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         self.adaptive_observations = adaptive_observations
         self.adaptive_features = adaptive_features
         self.importance = importance
+        self.feature_update = feature_update
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.min_samples_split = min_samples_split
@@ -248,7 +257,7 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
     def _make_task(self, problem: Problem, metric: Metric | None, seed: int) -> LabelTask:
         return ValueTask(
             problem.examples.labels,
-            weighting=self.weighting,
+            weighting=bind_weighting(self.weighting, problem),
             exploration=self.observation_exploration,
             adaptive=self.adaptive_observations,
             sample_weights=problem.examples.weights,
@@ -256,7 +265,10 @@ class MPBoostRegressor(ValuePredictions, PatchBooster):
         )
 
     def _describe(self, run: BoostingRun, problem: Problem, known: Attributes) -> Attributes:
-        return describe_regressor(run, problem, known)
+        return describe_fit(run, problem, known)
+
+    def _describe_rows(self, source: RowSource) -> Attributes:
+        return describe_regressor_rows(source)
 
     @property
     def _explained_output(self) -> ExplainedOutput:

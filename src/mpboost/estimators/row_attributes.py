@@ -9,6 +9,9 @@ MAX_ROWS = 20_000_000
 OF_ALL = ("observation_probabilities_", "observation_difficulty_", "oop_counts_", "_targets")
 OF_CLASSIFIERS, OF_REGRESSORS = ("oop_decision_function_",), ("oop_prediction_",)
 
+#: The attribute that has what they are computed from, if that is put off, until they are.
+ROW_SOURCE = "_row_source"
+
 
 def list_row_attributes(cls: type[Any]) -> tuple[str, ...]:
     """List the attributes of a class of estimators that have an entry for each training row."""

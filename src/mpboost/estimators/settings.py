@@ -12,6 +12,7 @@ from mpboost.learners.gradient_trees import GradientImportance
 from mpboost.learners.trees import Importance
 from mpboost.outputs.metrics import Metric, Scoring
 from mpboost.outputs.score_names import DEFAULT_OF_CLASSES, DEFAULT_OF_NUMBERS
+from mpboost.rules import FeatureCredit, FeatureUpdate
 from mpboost.sampling.sizes import PatchSizes, Size
 
 #: Parameters that may change between two fits with warm_start; all others change what is learned.
@@ -59,7 +60,13 @@ class PatchSettings(BoosterSettings):
 
     estimator: Any
     min_samples_split: int | Literal["auto"]
-    importance: Importance
+    importance: Importance | FeatureCredit
+    feature_update: FeatureUpdate | None
+
+    @property
+    def importance_name(self) -> Importance:
+        """The importance that is built in: a rule of the user sees it, and is measured on the same rows."""
+        return self.importance if isinstance(self.importance, str) else "out_of_patch"
 
     def make_metric(self, problem: Problem) -> Metric | None:
         """Make the metric of a run; None for accuracy and R^2, which are computed along with the outputs."""

@@ -19,18 +19,22 @@ from mpboost.data.checks import TrainingData
 from mpboost.data.problem import Examples, Problem
 from mpboost.data.tables import Table
 from mpboost.data.targets import Targets
+from mpboost.estimators import row_attributes
 from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.estimates import warn_if_useless
+from mpboost.estimators.parameters import list_rules
 from mpboost.estimators.plans import Plan
+from mpboost.estimators.publishing import RowSource
+from mpboost.estimators.row_attributes import ROW_SOURCE
 from mpboost.estimators.settings import draw_seed
 from mpboost.tasks.contract import NOT_ABOUT_ROWS, Task
-from mpboost.tasks.rows import join_tasks, take_task_rows
+from mpboost.tasks.rows import spread_task, take_task_rows
 
 #: Losses whose leaves are quantiles, not functions of sums over rows.
 LOSSES_OF_QUANTILES = ("absolute_error", "quantile")
 
-#: What shard 0 has of a task for all rows, so that it is not sent there.
-UNSENT = ("_running", "_calibrate", "out_of_patch")
+#: What shard 0 has of a task for all rows.
+OF_ALL_ROWS = ("_running", "_calibrate", "out_of_patch")
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,9 @@ def check_can_be_sharded(
         raise ValueError("warm_start=True does not work on a cluster: fit anew with more n_estimators.")
     if params.get("estimator") is not None:
         raise ValueError(f"estimator={params['estimator']!r} cannot be trained on rows in several places: {advice}.")
+    for name in list_rules(estimator):
+        rule = type(params[name]).__name__
+        raise ValueError(f"{name}={rule}, a rule of your own, needs all rows in one place: {advice}.")
     if loss in LOSSES_OF_QUANTILES or not isinstance(loss, str | None):
         raise ValueError(f"loss={loss!r} needs all rows in one place: {advice}.")
     if not params.get("leaf_refit", True):
@@ -91,7 +98,12 @@ def check_can_be_sharded(
 
 
 def fit_shard(
-    estimator: MinipatchBooster, shard: Shard, shards: Shards, callbacks: Sequence[Callback]
+    estimator: MinipatchBooster,
+    shard: Shard,
+    shards: Shards,
+    callbacks: Sequence[Callback],
+    *,
+    puts_rows_off: bool = False,
 ) -> MinipatchBooster | None:
     """Do what one shard does in a fit; return the fitted estimator in shard 0, and None in the others.
 
@@ -105,12 +117,14 @@ def fit_shard(
         How it talks to the others.
     callbacks : sequence of Callback
         Callbacks of this shard. They must stop the run in all shards, or in none.
+    puts_rows_off : bool
+        Whether the attributes about single rows are left to ``add_row_attributes``, in whatever process needs them.
     """
     check_can_be_sharded(estimator)
     shards = PostingShards(shards)
     threads = make_threads(estimator.n_jobs)
     problem = _pose(estimator, shard) if shards.rank == 0 else None
-    start = _start(estimator, problem, shards, threads)
+    start, given = _start(estimator, problem, shards, threads)
     here = _make_problem_here(shard, start, problem)
 
     def make_task() -> Any:
@@ -123,14 +137,25 @@ def fit_shard(
     with Interrupts(run) as interrupts:
         boost(run, callbacks, interrupts, threads)
     run.moments = run.list_moments()
-    whole = _join_run(run, shards)
+    whole = _join_run(run, shards, given)
     if problem is None or whole is None:
         return None
     fitted = estimator._describe(whole, problem, shard.known or {})
-    estimator._publish(fitted | {"_run": None, "target_name_": None, "table_habits_": None})
+    source = RowSource.of(whole, problem)
+    later = source.without_scoring() if source.n_samples <= row_attributes.MAX_ROWS else None
+    estimator._publish(fitted | {"_run": None, "target_name_": None, "table_habits_": None, ROW_SOURCE: later})
     warn_if_interrupted(whole)
     warn_if_useless(whole, vars(estimator))
+    if not puts_rows_off:
+        add_row_attributes(estimator)
     return estimator
+
+
+def add_row_attributes(estimator: MinipatchBooster) -> None:
+    """Compute the attributes about single rows, if they were put off."""
+    source = vars(estimator).get(ROW_SOURCE)
+    if source is not None:
+        estimator._publish(estimator._describe_rows(source) | {ROW_SOURCE: None})
 
 
 def _pose(estimator: MinipatchBooster, shard: Shard) -> Problem:
@@ -143,24 +168,43 @@ def _pose(estimator: MinipatchBooster, shard: Shard) -> Problem:
     return replace(problem, is_present=shard.is_present)
 
 
-def _start(estimator: MinipatchBooster, problem: Problem | None, shards: Shards, threads: _native.Threads) -> _Start:
-    """Decide in shard 0 what follows from all rows; give each shard its part of that."""
+def _start(
+    estimator: MinipatchBooster, problem: Problem | None, shards: Shards, threads: _native.Threads
+) -> tuple[_Start, list[NDArray[Any] | None]]:
+    """Decide in shard 0 what follows from all rows; give each shard its part of that.
 
-    def cut(ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        import cloudpickle  # for functions of the user, such as scoring; Dask and Ray bring it along
+    Shard 0 also gets what it needs at the end: the labels and weights of all rows, as the task has them.
+    """
+    given: list[NDArray[Any] | None] = []
 
+    def cut(ranges: Sequence[tuple[int, int]]) -> list[Any]:
         assert problem is not None
         whole = estimator._plan(problem, seed, threads).make_task()
+        given[:] = whole.list_given_arrays()
         facts = problem.classes, problem.is_categorical, problem.feature_names, problem.has_validation
-        return [
-            cloudpickle.dumps(_Start(seed, take_task_rows(whole, slice(first, end)), *facts)) for first, end in ranges
-        ]
+        starts = [_Start(seed, take_task_rows(whole, slice(first, end)), *facts) for first, end in ranges]
+        return [starts[0], *map(_pack, starts[1:])]
 
     here = shards.first_row, shards.end_row
     seed: int = shards.exchange(lambda: draw_seed(estimator.random_state), lambda seeds: seeds[0])
-    start = shards.deal(lambda: here, cut, keeps=True)
-    unpickled: _Start = pickle.loads(cut([here])[0] if start is None else start)  # None: shard 0 itself catches up
-    return unpickled
+    dealt = shards.deal(lambda: here, cut, keeps=True)
+    if shards.rank:
+        return _unpack(dealt), given
+    return cut([here])[0] if dealt is None else dealt, given  # None: shard 0 itself catches up
+
+
+def _pack(start: _Start) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """Pickle what a shard starts from; its arrays are not copied."""
+    import cloudpickle  # for functions of the user, such as scoring; Dask and Ray bring it along
+
+    buffers: list[pickle.PickleBuffer] = []
+    return cloudpickle.dumps(start, protocol=5, buffer_callback=buffers.append), buffers
+
+
+def _unpack(packed: Any) -> _Start:
+    pickled, buffers = packed
+    start: _Start = pickle.loads(pickled, buffers=buffers)
+    return start
 
 
 def _make_problem_here(shard: Shard, start: _Start, problem: Problem | None) -> Problem:
@@ -178,24 +222,18 @@ def _make_problem_here(shard: Shard, start: _Start, problem: Problem | None) -> 
     )
 
 
-def _join_run(run: BoostingRun, shards: Shards) -> BoostingRun | None:
-    """Bring what all shards have of a run together in shard 0; return None in the others."""
-    task, best, joined = run.parts.task, run.best.task, []
+def _join_run(run: BoostingRun, shards: Shards, given: Sequence[NDArray[Any] | None]) -> BoostingRun | None:
+    """Bring the best state of all shards together in shard 0; return the run of all rows, and None in the others."""
+    task, joined = run.parts.task, list[BoostingRun]()
 
-    def send() -> tuple[Any, dict[str, NDArray[Any]]]:
-        unsent = [vars(task).get(name) for name in UNSENT]
-        return take_task_rows(task, slice(None), without=unsent), best
-
-    def join(parts: Sequence[tuple[Any, dict[str, NDArray[Any]]]]) -> list[None]:
-        tasks, states = zip(*parts, strict=True)
-        whole = join_tasks(tasks)
-        vars(whole).update({name: vars(task)[name] for name in UNSENT if name in vars(task)})
-        state = {
+    def join(states: Sequence[dict[str, NDArray[Any]]]) -> list[None]:
+        kept = [vars(task)[name] for name in OF_ALL_ROWS if name in vars(task)]
+        best = {
             name: array if name in NOT_ABOUT_ROWS else np.concatenate([state[name] for state in states])
             for name, array in states[0].items()
         }
-        joined.append(run.with_all_rows(whole, state))
+        joined.append(run.with_all_rows(spread_task(task, given, shards.n_rows, kept), best))
         return [None] * shards.size
 
-    shards.deal(send, join)
+    shards.deal(lambda: run.best.task, join)
     return joined[0] if joined else None

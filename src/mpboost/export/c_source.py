@@ -34,7 +34,7 @@ def to_c(model: MinipatchBooster, *, name: str = "model") -> str:
     Parameters
     ----------
     model : estimator
-        A fitted model of mpboost, with native trees and without a loss of your own.
+        A fitted model of mpboost, with native trees. A loss of your own must have no ``inverse_link``.
     name : str, default="model"
         What the names of functions and tables begin with.
 
@@ -140,7 +140,7 @@ double {name}_category(int feature, const char *text) {{
 """
     return "\n".join(
         [
-            _table("char *const category_names[]", (_quote(word) for each in words for word in each)),
+            _table("char *const category_names[]", (_quote(word) for each in words for word in each), empty='""'),
             _table("int32_t category_offsets[]", offsets),
             _table("int16_t other_codes[]", others),
             lookup,
@@ -229,10 +229,10 @@ def _write_sums(description: Description) -> str:
         add = f"for (int k = 0; k < {n_sums}; ++k) sums[k] += values[(size_t)leaf * {n_sums} + k];"
     used = np.unique(description.trees.features)
     return f"""\
-{_table("int32_t used_features[]", used, empty="0")}
+{_table("int32_t features_used[]", used, empty="0")}
 static void add_up(const double *row, double *sums) {{
   uint8_t codes[{len(description.features)}] = {{0}};
-  for (int i = 0; i < {len(used)}; ++i) codes[used_features[i]] = code_of(used_features[i], row[used_features[i]]);
+  for (int i = 0; i < {len(used)}; ++i) codes[features_used[i]] = code_of(features_used[i], row[features_used[i]]);
   for (int k = 0; k < {n_sums}; ++k) sums[k] = 0;
   for (int t = 0; t < {n_trees}; t += {SIDE_BY_SIDE}) {{
     int32_t nodes[{SIDE_BY_SIDE}];
@@ -257,7 +257,7 @@ def _write_ending(description: Description, name: str) -> str:
             body = f"  return sums[0] + {_number(baseline)};"
         case RawValue(baseline, True):
             body = f"  return exp(fmin(fmax(sums[0] + {_number(baseline)}, -700), 700));"
-        case TwoClassVotes(winners, probabilities):
+        case TwoClassVotes(winners, probabilities, _):
             tables = [
                 _table("uint8_t winners[]", winners),
                 _table("double shares[]", map(_number, probabilities.ravel())),
@@ -288,7 +288,7 @@ def _write_ending(description: Description, name: str) -> str:
   }}
   return best;"""
             return "\n".join([_table("double baseline[]", map(_number, baseline)), _wrap(name, "int", body, n_sums)])
-        case ManyClassVotes(order, slopes):
+        case ManyClassVotes(order, slopes, _):
             tables = [_table("int32_t order[]", order), _table("double slopes[]", map(_number, slopes))]
             return "\n".join([*tables, _wrap(name, "int", _write_votes(n_sums), n_sums)])
     return _wrap(name, "int" if description.classes is not None else "double", body, n_sums)

@@ -191,7 +191,7 @@ def describe_model(model: MinipatchBooster) -> Description:
     Parameters
     ----------
     model : estimator
-        A fitted model of mpboost, with native trees and without a loss of your own.
+        A fitted model of mpboost, with native trees. A loss of your own must have no ``inverse_link``.
 
     Returns
     -------
@@ -235,10 +235,10 @@ def check_model(model: Any) -> None:
             f"This model has {type(model.estimator).__name__} as its weak learner, which cannot be exported: only "
             "native trees can (estimator=None)."
         )
-    if not isinstance(getattr(model, "_loss", ""), str):
+    if hasattr(getattr(model, "_loss", None), "inverse_link"):
         raise ValueError(
-            f"This model was trained with a loss of your own ({model._loss!r}), whose link to predictions cannot be "
-            "exported: only the losses of mpboost can."
+            f"This model was trained with a loss of your own ({model._loss!r}), whose inverse_link cannot be exported. "
+            "Losses without one can: their predictions are raw, or those of log loss."
         )
 
 

@@ -22,10 +22,13 @@ class TwoClassVotes:
         The code of the class that wins with 0, 1, 2, ... votes for the second class.
     probabilities : float64 array of shape (n_trees + 1, 2)
         The calibrated probabilities of both classes.
+    decisions : float64 array of shape (n_trees + 1,)
+        The decision function.
     """
 
     winners: Positions
     probabilities: Floats
+    decisions: Floats
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,13 @@ class ManyClassVotes:
         Codes of the classes; the first one wins ties.
     slopes : float64 array of shape (n_classes,)
         The slope for rows that each class wins.
+    learning_rate : float
+        What a vote counts in the decision function.
     """
 
     order: Positions
     slopes: Floats
+    learning_rate: float
 
 
 @dataclass(frozen=True)
@@ -90,12 +96,16 @@ def choose_ending(model: Any, n_trees: int) -> Ending:
     if isinstance(model._outputs, Values):
         return MeanValue(n_trees)
     if type(model._outputs) is Signs:
-        return _tabulate(model._calibration, model._ranks, n_trees)
-    return ManyClassVotes(np.argsort(-model._ranks.astype(np.int64)), model._calibration.slopes)
+        return _tabulate(model._calibration, model._ranks, n_trees, model.learning_rate_)
+    order = np.argsort(-model._ranks.astype(np.int64))
+    return ManyClassVotes(order, model._calibration.slopes, float(model.learning_rate_))
 
 
-def _tabulate(calibration: VoteCalibration, ranks: NDArray[np.uint16], n_trees: int) -> TwoClassVotes:
+def _tabulate(
+    calibration: VoteCalibration, ranks: NDArray[np.uint16], n_trees: int, learning_rate: float
+) -> TwoClassVotes:
     """Compute the winner and the probabilities for each number of votes that the second class can have."""
     totals = np.arange(-n_trees, n_trees + 1, 2, dtype=np.int32)
     broken, winners = break_ties(count_votes(totals, n_trees), ranks)
-    return TwoClassVotes(winners.astype(np.int64), calibration.predict(broken, winners))
+    decisions = learning_rate * (broken[:, 1] - broken[:, 0])
+    return TwoClassVotes(winners.astype(np.int64), calibration.predict(broken, winners), decisions)

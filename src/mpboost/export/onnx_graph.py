@@ -1,5 +1,6 @@
 """A graph of ONNX operators, built line by line."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,17 @@ class Graph:
         self.ml_opset = ml_opset
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
+        self._inputs: frozenset[str] = frozenset()
+
+    def name_inputs(self, names: Iterable[str]) -> None:
+        """Tell the names of the inputs, before anything is added: nothing else may have them."""
+        self._inputs = frozenset(names)
+
+    def make_name(self, name: str) -> str:
+        """Make a name that no input has, by underscores at its end."""
+        while name in self._inputs:
+            name += "_"
+        return name
 
     def type_of(self, dtype: str) -> int:
         """Return ONNX's number of a type: "float32", "float64", "int64", "string" or "bool"."""
@@ -43,16 +55,15 @@ class Graph:
     def add(self, operator: str, *inputs: str, domain: str = "", output: str | None = None, **attributes: Any) -> str:
         """Add an operator with one output; return the name of that."""
         name = f"{operator}_{len(self.nodes)}"
-        node = self.onnx.helper.make_node(
-            operator, list(inputs), [output or f"{name}_out"], name=name, domain=domain, **attributes
-        )
+        output = output or self.make_name(f"{name}_out")
+        node = self.onnx.helper.make_node(operator, list(inputs), [output], name=name, domain=domain, **attributes)
         self.nodes.append(node)
-        return output or f"{name}_out"
+        return output
 
     def constant(self, values: Any) -> str:
         """Add a constant; return its name."""
         array = np.asarray(values)
-        name = f"constant_{len(self.constants)}"
+        name = self.make_name(f"constant_{len(self.constants)}")
         if array.dtype.kind in "OU":
             texts = [str(value).encode() for value in array.ravel()]
             tensor = self.onnx.helper.make_tensor(name, self.type_of("string"), array.shape, texts)

@@ -1,10 +1,12 @@
 """What an ONNX model is given: one table of numbers, or one input per column, of numbers or of categories."""
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from mpboost._arrays import Floats
 from mpboost._wording import count
 from mpboost.data.categories import Categories
 from mpboost.export.description import Description, Feature
@@ -26,27 +28,30 @@ def add_inputs(graph: Graph, description: Description, layout: Layout) -> tuple[
     if layout == "auto":
         layout = "columns" if {"string", "int64"} & set(kinds) else "table"
     if graph.float_type == "float32":
-        warn_of_float32(description)
+        warn_of_float32(description, [layout == "table" or kind is None for kind in kinds])
     if layout == "table":
         return {TABLE: (graph.float_type, len(kinds))}, add_table(graph, description)
-    inputs, columns = {}, []
-    for feature, kind in zip(description.features, kinds, strict=True):
-        name = feature.name
-        inputs[name] = kind or graph.float_type, 1
-        columns.append(name if feature.categories is None else _add_codes(graph, name, feature.categories, kind))
-    if len(inputs) < len(description.features):
+    graph.name_inputs(feature.name for feature in description.features)
+    names = [feature.name or graph.make_name(f"x{number}") for number, feature in enumerate(description.features)]
+    if len(set(names)) < len(names):
         raise ValueError("Two features have the same name, so they cannot be inputs of their own: rename one of them.")
+    graph.name_inputs(names)
+    inputs = {name: (kind or graph.float_type, 1) for name, kind in zip(names, kinds, strict=True)}
+    columns = [
+        name if feature.categories is None else _add_codes(graph, name, feature.categories, kind)
+        for name, feature, kind in zip(names, description.features, kinds, strict=True)
+    ]
     return inputs, graph.add("Concat", *columns, axis=1)
 
 
-def warn_of_float32(description: Description) -> None:
-    """Warn if float32 cannot tell values apart that trees of the model do."""
-    trees, blurred = description.trees, []
-    for number, feature in enumerate(description.features):
-        if feature.categories is None:
-            thresholds = np.unique(trees.thresholds[trees.features == number])
-            if len(np.unique(round_down(thresholds))) < len(thresholds):
-                blurred.append(feature.name)
+def warn_of_float32(description: Description, are_numbers: Sequence[bool]) -> None:
+    """Warn if float32 cannot hold values that trees of the model tell apart, in inputs that are numbers."""
+    trees = description.trees
+    blurred = [
+        feature.name
+        for number, (feature, is_number) in enumerate(zip(description.features, are_numbers, strict=True))
+        if is_number and _is_blurred(feature, trees.thresholds[trees.features == number])
+    ]
     if blurred:
         names = ", ".join(map(repr, blurred[:5])) + (", ..." if len(blurred) > 5 else "")
         warnings.warn(
@@ -55,6 +60,17 @@ def warn_of_float32(description: Description) -> None:
             'float_type="float64".',
             stacklevel=4,
         )
+
+
+def _is_blurred(feature: Feature, thresholds: Floats) -> bool:
+    """Tell whether float32 has no number for a category, none near a threshold, or one for two thresholds."""
+    if feature.categories is not None:
+        known = np.array([float(value) for value in feature.categories.values])
+        return bool(np.any(round_down(known) != known))
+    distinct = np.unique(thresholds[np.isfinite(thresholds)])
+    rounded = round_down(distinct)
+    is_far = np.abs(rounded - distinct) > np.finfo(np.float32).eps * np.abs(distinct)
+    return len(np.unique(rounded)) < len(rounded) or bool(np.any(is_far))
 
 
 def _choose_kind(feature: Feature) -> str | None:
@@ -76,7 +92,10 @@ def _choose_kind(feature: Feature) -> str | None:
 def add_table(graph: Graph, description: Description) -> str:
     """Add what reads the input X, a table of numbers; return the name of a table with codes for categories."""
     if any(_choose_kind(feature) == "string" for feature in description.features):
-        raise ValueError('Categories of text do not fit in a table of numbers: choose inputs="columns".')
+        raise ValueError(
+            'Categories of text do not fit in a table of numbers: choose inputs="columns", or, in a pipeline, encode '
+            "them before the model."
+        )
     if not description.has_categories:
         return TABLE
     columns, pending = [], 0  # columns of numbers side by side are taken at once

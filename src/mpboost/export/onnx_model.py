@@ -39,16 +39,17 @@ def to_onnx(
     Parameters
     ----------
     model : estimator
-        A fitted model of mpboost, with native trees and without a loss of your own.
+        A fitted model of mpboost, with native trees. A loss of your own must have no ``inverse_link``.
     float_type : {"float64", "float32"}, default="float64"
         The type of numbers in rows and of probabilities. With "float32" the thresholds of trees are rounded so that
         every float32 row goes the same way as in ``predict``. Rounding a row to float32 can move it across a threshold;
         a warning names the features for which float32 is too coarse.
     inputs : {"auto", "table", "columns"}, default="auto"
         What the ONNX model is given: "table" is one input ``X`` of shape (n_rows, n_features), "columns" one input of
-        shape (n_rows, 1) for each feature, with its name. "auto" means "columns" if features have categories of text or
-        whole numbers. Text is missing if it is empty, a whole number if it is -2^63; categories that did not occur in
-        training are treated as in ``predict``.
+        shape (n_rows, 1) for each feature, with its name, or x0, x1, ... if that is empty. "auto" means "columns" if
+        features have categories of text or whole numbers. Text is missing if it is empty, unless the empty text is a
+        category of its own; a whole number if it is -2^63. Categories that did not occur in training are treated as in
+        ``predict``.
     ml_opset : {3, 5} or None, default=None
         Version of the operators for trees, ai.onnx.ml. 5 gives smaller files and needs onnxruntime 1.21 or newer; 3 is
         for older programs. None takes 5, but for models with several numbers in a leaf, which need 3: gradient models
@@ -58,8 +59,8 @@ def to_onnx(
     -------
     model : onnx.ModelProto
         A classifier has the outputs ``label`` of shape (n_rows,) and ``probabilities`` of shape (n_rows, n_classes), a
-        regressor ``prediction`` of shape (n_rows, 1). ``metadata_props`` has the version of mpboost, the estimator, the
-        target, the classes and the categories.
+        regressor ``prediction`` of shape (n_rows, 1); if a feature has this name, it gets an underscore at its end.
+        ``metadata_props`` has the version of mpboost, the estimator, the target, the classes and the categories.
 
     Examples
     --------
@@ -84,17 +85,23 @@ def to_onnx(
     return _assemble(graph, description, given, outputs)
 
 
-def add_predictions(graph: Graph, description: Description, table: str) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Add trees and what follows them; return the type and the shape of each output, but for the number of rows."""
+def add_predictions(
+    graph: Graph, description: Description, table: str, *, has_decisions: bool = False
+) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Add trees and what follows them; return the type and the shape of each output, but for the number of rows.
+
+    With ``has_decisions``, a classifier has decisions in place of probabilities: of two classes -d and d.
+    """
     sums = add_trees(graph, description, table)
+    label, shares, prediction = map(graph.make_name, (LABEL, PROBABILITIES, PREDICTION))
     if description.classes is None:
-        graph.cast(_add_value(graph, description.ending, sums), graph.float_type, output=PREDICTION)
-        return {PREDICTION: (graph.float_type, (1,))}
-    winners, probabilities = _add_classes(graph, description.ending, sums)
-    graph.cast(probabilities, graph.float_type, output=PROBABILITIES)
+        graph.cast(_add_value(graph, description.ending, sums), graph.float_type, output=prediction)
+        return {prediction: (graph.float_type, (1,))}
+    winners, wanted = _add_classes(graph, description.ending, sums, has_decisions)
+    graph.cast(wanted, graph.float_type, output=shares)
     classes, dtype = list_classes(description.classes)
-    graph.add("Gather", graph.constant(classes), winners, axis=0, output=LABEL)
-    return {LABEL: (dtype, ()), PROBABILITIES: (graph.float_type, (len(classes),))}
+    graph.add("Gather", graph.constant(classes), winners, axis=0, output=label)
+    return {label: (dtype, ()), shares: (graph.float_type, (len(classes),))}
 
 
 def list_classes(classes: NDArray[Any]) -> tuple[NDArray[Any], str]:
@@ -123,32 +130,36 @@ def _add_value(graph: Graph, ending: Any, sums: str) -> str:
     raise AssertionError(ending)
 
 
-def _add_classes(graph: Graph, ending: Any, sums: str) -> tuple[str, str]:
-    """Add what turns sums into codes of classes, of shape (n_rows,), and probabilities."""
+def _add_classes(graph: Graph, ending: Any, sums: str, has_decisions: bool) -> tuple[str, str]:
+    """Add what turns sums into codes of classes, of shape (n_rows,), and into probabilities or decisions."""
     match ending:
-        case TwoClassVotes(winners, probabilities):
+        case TwoClassVotes(winners, probabilities, decisions):
             flat = graph.add("Squeeze", graph.cast(sums, "int64"), graph.constant(np.array([1])))
+            wanted = np.column_stack([-decisions, decisions]) if has_decisions else probabilities
             return (
                 graph.add("Gather", graph.constant(winners), flat, axis=0),
-                graph.add("Gather", graph.constant(probabilities), flat, axis=0),
+                graph.add("Gather", graph.constant(wanted), flat, axis=0),
             )
         case ManyClassVotes():
-            return _add_votes(graph, ending, sums)
+            return _add_votes(graph, ending, sums, has_decisions)
         case LogOdds(baseline):
             raw = graph.add("Add", sums, graph.constant(np.array(baseline)))
             is_second = graph.add("GreaterOrEqual", raw, graph.constant(np.array(0.0)))
             winner = graph.add("Squeeze", graph.cast(is_second, "int64"), graph.constant(np.array([1])))
+            if has_decisions:
+                return winner, graph.add("Concat", graph.add("Neg", raw), raw, axis=1)
             second = graph.add("Sigmoid", raw)
             first = graph.add("Sub", graph.constant(np.array(1.0)), second)
             return winner, graph.add("Concat", first, second, axis=1)
         case ClassScores(baseline):
             raw = graph.add("Add", sums, graph.constant(baseline[None]))
-            return graph.add("ArgMax", raw, axis=1, keepdims=0), graph.add("Softmax", raw, axis=1)
+            winner = graph.add("ArgMax", raw, axis=1, keepdims=0)
+            return winner, raw if has_decisions else graph.add("Softmax", raw, axis=1)
     raise AssertionError(ending)
 
 
-def _add_votes(graph: Graph, ending: ManyClassVotes, sums: str) -> tuple[str, str]:
-    """Add what finds the class with the most votes, and the calibration of votes."""
+def _add_votes(graph: Graph, ending: ManyClassVotes, sums: str, has_decisions: bool) -> tuple[str, str]:
+    """Add what finds the class with the most votes, and the calibration of votes, or their decisions."""
     order, n_classes = graph.constant(ending.order), len(ending.order)
     ranked = graph.add("Gather", sums, order, axis=1)
     winner = graph.add("Gather", order, graph.add("ArgMax", ranked, axis=1, keepdims=0), axis=0)
@@ -163,6 +174,8 @@ def _add_votes(graph: Graph, ending: ManyClassVotes, sums: str) -> tuple[str, st
     quarter = graph.add("Mul", is_tie, graph.constant(np.array(0.25)))
     sign = graph.add("Sub", graph.add("Add", is_winner, is_winner), is_top)
     votes = graph.add("Add", sums, graph.add("Mul", quarter, sign))
+    if has_decisions:
+        return winner, graph.add("Mul", votes, graph.constant(np.array(ending.learning_rate)))
     # log(2 v + 1), less that of the winner, times the slope of the winner.
     logs = graph.add("Log", graph.add("Add", graph.add("Add", votes, votes), graph.constant(np.array(1.0))))
     top_log = graph.add("GatherElements", logs, column, axis=1)

@@ -6,6 +6,7 @@ float64; files are half as large. Its leaves hold one number each, so trees of m
 """
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -40,10 +41,13 @@ def add_trees(graph: Graph, description: Description, table: str) -> str:
         return graph.cast(_add_ensemble(graph, description, table, thresholds.astype(float_type)), "float64")
     if are_votes:
         return graph.cast(_add_regressor(graph, description, sums, table, thresholds.astype(float_type)), "float64")
-    parted = part_weights(sums, len(description.trees))
+    unit = math.ldexp(1.0, math.frexp(float(np.abs(sums.weights).max(initial=0.0)))[1])
+    scaled = replace(sums, weights=sums.weights / unit)  # by a power of 2: float32 cannot hold very large or small ones
+    parted = part_weights(scaled, len(description.trees))
     parts = graph.cast(_add_regressor(graph, description, parted, table, thresholds), "float64")
     shape = graph.constant(np.array([-1, N_PARTS, sums.n_sums]))
-    return graph.add("ReduceSum", graph.add("Reshape", parts, shape), graph.constant(np.array([1])), keepdims=0)
+    total = graph.add("ReduceSum", graph.add("Reshape", parts, shape), graph.constant(np.array([1])), keepdims=0)
+    return graph.add("Mul", total, graph.constant(np.array(unit)))
 
 
 def choose_opset(sums: LeafSums, wanted: int | None) -> int:

@@ -1,6 +1,10 @@
 """Converters that skl2onnx calls, so that pipelines with models of mpboost can be converted to ONNX."""
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mpboost.estimators.classifier import MPBoostClassifier
 from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
@@ -15,14 +19,22 @@ from mpboost.export.onnx_trees import DOMAIN, OLD_OPSET
 ESTIMATORS = (MPBoostClassifier, MPGradientBoostingClassifier, MPBoostRegressor, MPGradientBoostingRegressor)
 
 #: What skl2onnx may be asked about classifiers.
-CLASSIFIER_OPTIONS = {"zipmap": [True, False, "columns"], "output_class_labels": [False, True], "nocl": [False, True]}
+CLASSIFIER_OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "output_class_labels": [False, True],
+    "nocl": [False, True],
+    "raw_scores": [False, True],
+}
 
 
 def register_skl2onnx() -> None:
     """Let skl2onnx convert models of mpboost, also inside pipelines.
 
     Call it once, before ``skl2onnx.to_onnx`` or ``convert_sklearn``. A model in a pipeline reads one table of
-    numbers, so it must have no categories of text.
+    numbers, so it must have no categories of text. With ``options={"zipmap": False}`` probabilities are an array. By
+    default skl2onnx makes maps of them, which can be done with float32 rows only. Also what uses decisions of a model,
+    such as ``CalibratedClassifierCV``, is converted (``raw_scores``). Truth values become 0 and 1, as of other
+    classifiers.
 
     Examples
     --------
@@ -53,18 +65,17 @@ def _infer_shapes(operator: Any) -> None:
     from skl2onnx.common import data_types
 
     table = operator.inputs[0]
-    n_rows, model = table.get_first_dimension(), operator.raw_operator
+    n_rows, known = table.get_first_dimension(), _list_labels(operator)
     make_floats = data_types.DoubleTensorType if _choose_type(table) == "float64" else data_types.FloatTensorType
-    if not hasattr(model, "classes_"):
+    if known is None:
         operator.outputs[0].type = make_floats([n_rows, 1])
         return
     labels = {
         "string": data_types.StringTensorType,
         "int64": data_types.Int64TensorType,
-        "bool": data_types.BooleanTensorType,
         "float64": data_types.DoubleTensorType,
     }
-    classes, dtype = list_classes(model.classes_)
+    classes, dtype = list_classes(known)
     operator.outputs[0].type = labels[dtype]([n_rows])
     operator.outputs[1].type = make_floats([n_rows, len(classes)])
 
@@ -74,9 +85,13 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     if len(operator.inputs) != 1:
         raise ValueError("A model of mpboost reads one table of numbers: put a ColumnTransformer before it.")
     table = operator.inputs[0]
-    description = describe_model(operator.raw_operator)
+    model = operator.raw_operator
+    description = replace(describe_model(model), classes=_list_labels(operator))
+    has_decisions = (
+        description.classes is not None and container.get_options(model, {"raw_scores": False})["raw_scores"]
+    )
     graph = Graph(_choose_type(table), OLD_OPSET)
-    outputs = add_predictions(graph, description, add_table(graph, description))
+    outputs = add_predictions(graph, description, add_table(graph, description), has_decisions=has_decisions)
     names = dict(zip(outputs, (each.full_name for each in operator.outputs), strict=True))
     names[TABLE] = table.full_name
     if table.type.__class__.__name__ not in ("FloatTensorType", "DoubleTensorType"):
@@ -98,6 +113,17 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             name=scope.get_unique_operator_name(node.op_type),
             **{each.name: graph.onnx.helper.get_attribute_value(each) for each in node.attribute},
         )
+
+
+def _list_labels(operator: Any) -> NDArray[Any] | None:
+    """List the labels of a classifier: its classes, of which truth values become whole numbers, or their codes."""
+    model = operator.raw_operator
+    if not hasattr(model, "classes_"):
+        return None
+    if operator.scope_inst.get_options(model, {"nocl": False})["nocl"]:
+        return np.arange(len(model.classes_))
+    classes: NDArray[Any] = model.classes_
+    return classes.astype(np.int64) if classes.dtype.kind == "b" else classes
 
 
 def _choose_type(table: Any) -> str:

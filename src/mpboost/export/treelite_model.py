@@ -20,7 +20,7 @@ def to_treelite(model: MinipatchBooster) -> Any:
     Parameters
     ----------
     model : estimator
-        A fitted model of mpboost, with native trees and without a loss of your own.
+        A fitted model of mpboost, with native trees. A loss of your own must have no ``inverse_link``.
 
     Returns
     -------

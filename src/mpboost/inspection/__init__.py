@@ -3,6 +3,7 @@
 from mpboost.inspection.contributions_display import ContributionsDisplay
 from mpboost.inspection.effective_numbers import EffectiveNumbersDisplay
 from mpboost.inspection.effects_display import EffectsDisplay
+from mpboost.inspection.feature_inference_display import FeatureInferenceDisplay
 from mpboost.inspection.feature_probabilities import FeatureProbabilitiesDisplay
 from mpboost.inspection.observations import ObservationsDisplay
 from mpboost.inspection.oop_calibration import OOPCalibrationDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "ContributionsDisplay",
     "EffectiveNumbersDisplay",
     "EffectsDisplay",
+    "FeatureInferenceDisplay",
     "FeatureProbabilitiesDisplay",
     "OOPCalibrationDisplay",
     "OOPConfusionDisplay",

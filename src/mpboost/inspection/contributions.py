@@ -1,6 +1,7 @@
 """Contributions of features to one output of a model, with what people need to read them."""
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def show_value(value: Any) -> str:
 
 
 def compute_explained(
-    model: Any, X: Any, *, row: int | None, class_label: Any, background: Any, max_rows: int
+    model: Any, X: Any, *, row: Any, class_label: Any, background: Any, max_rows: int
 ) -> Contributions:
     """Compute contributions for one row of a table, or for a sample of rows."""
     check_model(model)
@@ -91,9 +92,9 @@ def compute_explained(
     if row is None:
         rows = np.arange(table.n_rows) if table.n_rows <= max_rows else pick_rows(table.n_rows, max_rows)
     else:
-        if not -table.n_rows <= row < table.n_rows:
-            raise ValueError(f"There is no row {row}: X has {table.n_rows} rows.")
-        rows = np.array([row % table.n_rows])
+        if not isinstance(row, Integral) or not -table.n_rows <= int(row) < table.n_rows:
+            raise ValueError(f"There is no row {row!r}: X has {table.n_rows} rows.")
+        rows = np.array([int(row) % table.n_rows])
     chosen = table.take_rows(rows)
     found = model._contribute(chosen, background)
     return pick_output(model, chosen, found, choose_class(model, found, class_label))

@@ -72,6 +72,16 @@ class Score:
         Whether smaller is better.
     reason : str
         Why there is no value; empty if there is one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mpboost import MPBoostClassifier, evaluate
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MPBoostClassifier(random_state=0).fit(X[:400], y[:400])
+    >>> score = evaluate(model, X[400:], y[400:]).scores["roc_auc"]
+    >>> score.title, score.interval[0] < score.value < score.interval[1], score.is_loss
+    ('ROC AUC', True, False)
     """
 
     name: str
@@ -132,6 +142,16 @@ class Evaluation:
         Which classes are predicted for which; ``confusion.to_matrix()`` is the confusion matrix. None for numbers.
     residuals, oop_residuals : dict of str to float, or None
         Quartiles of given minus predicted number, here and out of patch; None for classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mpboost import MPBoostClassifier, evaluate
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = MPBoostClassifier(random_state=0).fit(X[:400], y[:400])
+    >>> evaluation = evaluate(model, X[400:], y[400:])
+    >>> evaluation.main, evaluation.n_rows, evaluation.confusion.to_matrix().shape
+    ('accuracy', 169, (2, 2))
     """
 
     scores: dict[str, Score]

@@ -1,18 +1,16 @@
 """Find suspect labels: compare them with out-of-patch predictions."""
 
 import warnings
-from html import escape
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
 
 from mpboost._compat import Interval, validate_params
-from mpboost.estimators.frames import make_frame
 from mpboost.inspection.checks import check_model
 from mpboost.inspection.judgement import Judgement, compute_own_and_predicted, decode_targets, require_judgement
+from mpboost.inspection.row_table import RowTable
 from mpboost.outputs.statistics import estimate_share_interval
 
 #: The difficulty of a row whose residual is five times the median: it is suspect.
@@ -21,14 +19,11 @@ RESIDUAL_THRESHOLD = 5 / 6
 #: Shares of the rows, the most confidently predicted first, that label noise is estimated on; the least number of rows.
 CONFIDENT_SHARES, MIN_CONFIDENT_ROWS = (0.1, 0.2, 0.5, 1.0), 100
 
-#: Rows that the ``repr`` of suspect labels shows.
-MAX_SHOWN_ROWS = 10
-
 #: No label is suspect if the surest predictions are wrong this often, relative to always predicting the largest class.
 MAX_NOISE = 2 / 3
 
 
-class LabelIssues(Bunch):
+class LabelIssues(RowTable):
     """Suspect labels, the most suspect first: a table of four columns, ``issues.row`` or ``issues["row"]``.
 
     It is also a dict of arrays of the same length. ``find_label_issues`` makes it.
@@ -52,51 +47,7 @@ class LabelIssues(Bunch):
     (3, ['row', 'difficulty', 'given', 'suggested'])
     """
 
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self["row"])
-
-    def __bool__(self) -> bool:
-        # Data frames ask a dict whether it has columns.
-        return True
-
-    def __repr__(self) -> str:
-        if not len(self):
-            return "LabelIssues: no rows"
-        heading = f"LabelIssues: {len(self)} row{'' if len(self) == 1 else 's'}, the most suspect first"
-        cells = [list(self), *zip(*self._format(), strict=True)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in cells]
-        return "\n".join([heading, *lines, *self._word_rest()])
-
-    def _repr_html_(self) -> str:
-        """Return a table for notebooks."""
-        head = "".join(f"<th>{name}</th>" for name in self)
-        rows = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in zip(*self._format(), strict=True))
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        rest = "".join(f"<p>{words}</p>" for words in self._word_rest())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
-
-    def to_frame(self) -> Any:
-        """Make a data frame: of pandas, or of polars if pandas is not installed.
-
-        Returns
-        -------
-        frame : pandas.DataFrame or polars.DataFrame
-            The columns of this table.
-        """
-        return make_frame(self, "to_frame")
-
-    def _format(self) -> list[list[str]]:
-        """Format the columns of the first rows."""
-        return [
-            [f"{value:.4g}" if isinstance(value, float) else str(value) for value in column[:MAX_SHOWN_ROWS].tolist()]
-            for column in self.values()
-        ]
-
-    def _word_rest(self) -> list[str]:
-        n_others = len(self) - MAX_SHOWN_ROWS
-        return [f"... and {n_others} more"] if n_others > 0 else []
+    _order = "the most suspect first"
 
 
 @validate_params(

@@ -13,6 +13,7 @@ from mpboost import _native
 from mpboost._arrays import Floats, Label, Positions
 from mpboost.data.tables import SparseTable, Table
 from mpboost.learners.contract import Finish, TrainedLearner
+from mpboost.learners.credit_rules import CreditRule
 from mpboost.learners.side_by_side import map_side_by_side
 from mpboost.learners.trees import Importance
 from mpboost.outputs.kinds import LearnerOutputs
@@ -65,6 +66,7 @@ class EstimatorLearner(Generic[Label]):
         importance: Importance,
         needs_importances: bool,
         seed: int,
+        credit_rule: CreditRule | None = None,
     ):
         self._estimator = clone(estimator)
         self._table = table
@@ -72,6 +74,7 @@ class EstimatorLearner(Generic[Label]):
         self._importance = importance
         self._needs_importances = needs_importances
         self._seed = seed
+        self._credit_rule = credit_rule
 
     def train(
         self, minipatches: Sequence[Minipatch[Labels[Label]]], threads: _native.Threads
@@ -104,8 +107,14 @@ class EstimatorLearner(Generic[Label]):
             if len(draw.unseen):
                 X, y = self._table.to_array(draw.unseen, features), labels[draw.unseen]
             measured = np.nan_to_num(self._measure_importances(model.estimator, X, y, seed))
-            importances = balance(measured) if len(draw.unseen) else to_shares(measured)
+            if self._credit_rule is not None:
+                measured = self._credit_rule.credit(minipatch, X, measured, partial(self._predict, model.estimator))
+            is_signed = len(draw.unseen) or self._credit_rule is not None
+            importances = balance(measured) if is_signed else to_shares(measured)
         return TrainedLearner(model, outputs, importances)
+
+    def _predict(self, estimator: Any, X: NDArray[Any]) -> NDArray[Label]:
+        return self._outputs.check(estimator.predict(X), type(estimator).__name__)
 
     def restart(self) -> Self:
         """Return the learner itself, which learns nothing from one iteration for the next."""

@@ -45,7 +45,9 @@ def take_patch_rows(
     columns: _native.BinnedColumns, features: Positions, here: Positions, asked: list[NDArray[Any]]
 ) -> PatchRows:
     """Take the codes of some features and rows of this shard."""
-    return PatchRows(columns.codes[features[:, None], here], asked)
+    # Column by column: numpy takes three times as long for rows and columns at once.
+    codes = columns.codes
+    return PatchRows(np.stack([codes[feature].take(here) for feature in features]), asked)
 
 
 def _join_rows(parts: Sequence[PatchRows]) -> PatchRows:

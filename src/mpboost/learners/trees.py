@@ -15,6 +15,7 @@ from mpboost._shards import Shards, find_rows_here
 from mpboost.data.binned import BinnedData, Fetched, make_binned_data
 from mpboost.data.tables import Table
 from mpboost.learners.contract import Finish, TrainedLearner
+from mpboost.learners.credit_rules import CreditRule, list_judged
 from mpboost.learners.node_sizes import NodeSizes
 from mpboost.learners.sharded_patches import PatchRows, take_patch_rows, train_in_shards
 from mpboost.learners.side_by_side import Pool, train_side_by_side
@@ -36,6 +37,7 @@ class TreeOptions:
     importance: Importance
     is_categorical: Mask | None
     seed: int
+    credit_rule: CreditRule | None = None
 
 
 class BinnedLearner(Generic[Label]):
@@ -152,13 +154,40 @@ class TreeLearner(BinnedLearner[Label]):
         with self._growers.borrow() as grower:
             grown = grower.grow(*patch, draw.weights, self._mask_categorical(minipatch.features), limit)
         tree, importances, gains = self._data.rename(grown.tree, minipatch.features), grown.importances, None
+        rule = self._options.credit_rule
         if self._options.importance == "permutation":
             shuffle = self._options.seed, minipatch.iteration, draw.weights
             importances = to_shares(_native.permutation_importances(grown.tree, *patch, *shuffle))
         elif len(draw.unseen):  # else the decrease of impurity on the minipatch
             credits, gains = _native.unseen_importances(grown, *patch, draw.unseen, draw.weights)
-            importances = balance(credits)
+            importances = credits if rule is not None else balance(credits)
+        if rule is not None and len(tree.features):  # else there is nothing to credit
+            importances = balance(self._credit(rule, tree, minipatch, fetched, importances))
         return _Grown(tree, importances, gains)
+
+    def _credit(
+        self,
+        rule: CreditRule,
+        tree: _native.Tree,
+        minipatch: Minipatch[Labels[Label]],
+        fetched: Fetched,
+        importances: Floats,
+    ) -> Floats:
+        """Compute the importances of features by a rule of the user, which may apply the tree to rows of its own."""
+        columns, places = fetched
+        codes = take_patch_rows(columns, places, list_judged(minipatch), []).codes
+        used = np.searchsorted(minipatch.features, tree.features)
+        n_bins = np.array([columns.n_bins(place) for place in places[used].tolist()])
+        has_missing = np.array([columns.has_missing(place) for place in places[used].tolist()])
+        narrow = tree.narrow()
+
+        def predict(X: NDArray[Any]) -> NDArray[Any]:
+            rows = PatchRows(np.ascontiguousarray(X[:, used].T), []).to_columns(n_bins, has_missing)
+            outputs = self._outputs.make_output(len(X))
+            self._outputs.apply(narrow, rows, outputs, _native.Threads(1))
+            return outputs
+
+        return rule.credit(minipatch, codes.T, importances, predict)
 
     def _finish(
         self, tree: _native.Tree, importances: Floats, threads: _native.Threads

@@ -5,6 +5,7 @@ This module and ``fields.py`` list the attributes of each model. ``attribute_kin
 """
 
 import os
+import warnings
 from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
@@ -36,7 +37,7 @@ from mpboost.estimators.base import MinipatchBooster
 from mpboost.estimators.classifier import MPBoostClassifier
 from mpboost.estimators.gradient_classifier import MPGradientBoostingClassifier
 from mpboost.estimators.gradient_regressor import MPGradientBoostingRegressor
-from mpboost.estimators.parameters import MAX_LEARNING_RATE
+from mpboost.estimators.parameters import MAX_LEARNING_RATE, RULE_PARAMETERS, list_rules
 from mpboost.estimators.regressor import MPBoostRegressor
 from mpboost.estimators.row_attributes import list_row_attributes
 from mpboost.model_files.container import ModelFileError, read_container, write_container
@@ -152,7 +153,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Save a fitted model in one file that is safe to load.
 
     If saving fails, an older file of this name stays unchanged. Callbacks, instances of RandomState and a
-    function as ``scoring`` are not saved: these parameters become None.
+    function as ``scoring`` are not saved: these parameters become None. Nor are rules of your own (``mpboost.rules``):
+    the loaded model predicts the same, but has the defaults of these parameters, of which a warning tells.
 
     Parameters
     ----------
@@ -181,9 +183,8 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     if type(model) not in FIELDS:
         (*kinds, last), name = ESTIMATORS, type(model).__name__
-        raise TypeError(
-            f"Only {', '.join(kinds)} and {last} can be saved in a model file, not {name}; use pickle or skops."
-        )
+        advice = "pass model.to_local()" if hasattr(model, "to_local") else "use pickle or skops"
+        raise TypeError(f"Only {', '.join(kinds)} and {last} can be saved in a model file, not {name}; {advice}.")
     check_is_fitted(model)
     header, arrays = _pack(model)
     try:
@@ -191,6 +192,14 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     except ContainerError as error:
         raise ValueError(f"The model cannot be saved: {error} Was it changed after the fit?") from error
     write_container(path, header, arrays)
+    rules = sorted(list_rules(model))
+    if rules:
+        named = ", ".join(f"{name}={type(getattr(model, name)).__name__}" for name in rules)
+        warnings.warn(
+            f"Rules of your own are not saved ({named}): the loaded model predicts the same, but has the default of "
+            f"{' and '.join(rules)}. Set your rules again before you fit it anew.",
+            stacklevel=2,
+        )
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -215,7 +224,19 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     See Also
     --------
-    save_model : Save a model; has an example.
+    save_model : Save a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> from mpboost import MPBoostClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> path = Path(tempfile.mkdtemp()) / "iris.mpb"
+    >>> save_model(MPBoostClassifier(n_estimators=10).fit(X, y), path)
+    >>> load_model(path).classes_
+    array([0, 1, 2])
     """
     try:
         return _unpack(*read_container(path))
@@ -233,9 +254,10 @@ def _pack(model: MinipatchBooster) -> tuple[dict[str, Any], Arrays]:
         try:
             Plain().write(parts, f"parameters.{name}", value)
         except TypeError:
-            if name not in OBJECT_PARAMETERS:
+            if name in OBJECT_PARAMETERS:
+                Plain().write(parts, f"parameters.{name}", None)
+            elif name not in RULE_PARAMETERS:  # a loaded model has the defaults of these
                 raise
-            Plain().write(parts, f"parameters.{name}", None)
     header = {"estimator": type(model).__name__, "version": version("mpboost"), "values": parts.values}
     return header, parts.arrays
 

@@ -107,7 +107,11 @@ def count_rival_votes(votes: NDArray[Any], labels: NDArray[np.uint16]) -> NDArra
 
 
 def correct_votes(
-    counts: NDArray[np.integer], labels: NDArray[np.integer], n_judges: NDArray[np.integer], n_learners: int
+    counts: NDArray[np.integer],
+    labels: NDArray[np.integer],
+    n_judges: NDArray[np.integer],
+    n_learners: int,
+    mean_share: float | None = None,
 ) -> NDArray[np.float64]:
     """Correct out-of-patch votes for the bias that an adaptive p causes.
 
@@ -126,6 +130,8 @@ def correct_votes(
         Number of these learners.
     n_learners : int
         Number of all learners.
+    mean_share : float or None
+        Share of the learners that saw the average row; None if that is the average of these rows.
 
     Examples
     --------
@@ -138,7 +144,7 @@ def correct_votes(
     shares = 1.0 - n_judges / n_learners
     corrected, rows = counts.astype(np.float64), np.arange(len(counts))
     if (shares > 0).any():
-        ratios = np.maximum(shares / shares.mean(), 1.0)
+        ratios = np.maximum(shares / (shares.mean() if mean_share is None else mean_share), 1.0)
         others = corrected.copy()
         others[rows, labels] = -1.0
         rivals = others.argmax(axis=1)

@@ -76,7 +76,7 @@ class ShardActor:
         for rank, line in self._lines.items():
             self._hub.connect(rank, line, f"shard {rank}")
         # Not as it is: arrays that Ray passes on cannot be written to.
-        return bytes(cloudpickle.dumps(fit_shard_here(estimator, data, self._hub, [])))
+        return bytes(cloudpickle.dumps(fit_shard_here(estimator, data, self._hub, [], puts_rows_off=False)))
 
 
 def start_actors(ranges: Sequence[tuple[int, int]], n_cpus: int, group: Any) -> list[Any]:

@@ -24,6 +24,7 @@ from mpboost.reporting.summary import summarise
         "image_shape": [tuple, list, None],
         "n_features": [Interval(Integral, 1, 1000, closed="both")],
         "n_observations": [Interval(Integral, 1, 1000, closed="both")],
+        "inference": "no_validation",
         "fit_seconds": [Interval(Real, 0, None, closed="left"), None],
     },
     prefer_skip_nested_validation=True,
@@ -37,6 +38,7 @@ def report(
     image_shape: Sequence[int] | None = None,
     n_features: int = 20,
     n_observations: int = 25,
+    inference: Any = None,
     fit_seconds: float | None = None,
 ) -> "Report":
     """Make a report on a fitted model: how good it is, what it learned, which rows are hard, and what to do.
@@ -61,6 +63,8 @@ def report(
         Rows and columns of pixels, if each feature is a pixel: rows and q are shown as images.
     n_features, n_observations : int, default=20, 25
         How many of the most probable features, and of the hardest rows, to list.
+    inference : FeatureInference, default=None
+        What ``infer_features`` returned, to be shown in a section of its own.
     fit_seconds : float, default=None
         Duration of the fit in seconds, to be shown in the report: models do not record it, so that the same fit gives
         the same file.
@@ -86,7 +90,14 @@ def report(
     """
     start = time.perf_counter()
     summary = summarise(
-        model, X, y, title=title, image_shape=image_shape, n_features=n_features, n_observations=n_observations
+        model,
+        X,
+        y,
+        title=title,
+        image_shape=image_shape,
+        n_features=n_features,
+        n_observations=n_observations,
+        inference=inference,
     )
     summary["timings"]["fit"] = fit_seconds
     summary["timings"]["report"] = time.perf_counter() - start
@@ -101,6 +112,18 @@ class Report:
     ----------
     summary : dict
         Content of the report: strings, numbers, lists and dicts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> import mpboost
+    >>> X, y = load_iris(return_X_y=True)
+    >>> page = mpboost.report(mpboost.MPBoostClassifier(random_state=0).fit(X, y), X, y, title="Iris")
+    >>> page.dict()["title"], page.html().startswith("<!doctype html>")
+    ('Iris', True)
+    >>> page.save(Path(tempfile.mkdtemp()) / "iris.html")
     """
 
     def __init__(self, summary: dict[str, Any]):

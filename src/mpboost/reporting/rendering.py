@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from mpboost.inspection.feature_inference import format_p_value
 from mpboost.reporting import charts, contribution_charts, effect_charts
 from mpboost.reporting.canvas import MINUS, MISSING, format_number
 
@@ -43,6 +44,7 @@ def make_environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": format_number, "percent": format_percent, "fixed": format_fixed}
+    environment.filters["p_value"] = format_p_value
     for name, draw in (vars(charts) | vars(effect_charts) | vars(contribution_charts)).items():
         if name.startswith("draw_"):
             environment.globals[name] = lambda *args, draw=draw, **options: Markup(draw(*args, **options))

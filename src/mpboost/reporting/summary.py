@@ -13,6 +13,7 @@ from mpboost.reporting.advice import advise
 from mpboost.reporting.contributions import summarise_contributions
 from mpboost.reporting.effects import summarise_effects
 from mpboost.reporting.features import summarise_features
+from mpboost.reporting.inference import summarise_inference
 from mpboost.reporting.observations import make_namer, summarise_new_rows, summarise_observations
 from mpboost.reporting.plain import simplify, simplify_all
 from mpboost.reporting.quality import (
@@ -38,6 +39,7 @@ def summarise(
     image_shape: Sequence[int] | None,
     n_features: int,
     n_observations: int,
+    inference: Any = None,
 ) -> dict[str, Any]:
     """Summarise a model and a table: its training table, or new data."""
     check_model(model)
@@ -68,6 +70,7 @@ def summarise(
         "data": _describe_data(model, facts, given, table.n_rows),
         "score": summarise_scores(model, new, oop),
         "features": summarise_features(model, names, facts, shape, n_features, table.n_rows),
+        "inference": None if inference is None else summarise_inference(inference, n_features),
         "effects": summarise_effects(model, X, names),
         "observations": (
             summarise_observations(model, table, names, oop, shape, n_observations)

@@ -1,9 +1,12 @@
-"""Draws features from q, and updates q by their importances."""
+"""Draws features from q, and updates q by their importances, or by a rule of the user."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
+from mpboost.rules import FeatureUpdate, PatchFeatures, update_probabilities
 
 
 class FeatureSampler:
@@ -65,6 +68,38 @@ class FeatureSampler:
         _native.move_probabilities(
             self.probabilities, self._log_weights, features, importances, self._momentum, self._exploration
         )
+
+
+class RuledFeatureSampler(FeatureSampler):
+    """Draws features from q, which a rule of the user updates.
+
+    Parameters
+    ----------
+    rule : FeatureUpdate
+        The user's object.
+    options
+        See FeatureSampler.
+    """
+
+    def __init__(self, rule: FeatureUpdate, *sizes: int, **options: Any):
+        super().__init__(*sizes, **options)
+        self._rule = rule
+        self._n_learners = 0
+
+    def update(self, features: NDArray[np.int64], importances: NDArray[np.float64]) -> None:
+        """Let the rule move q of the features of a minipatch, unless importances are all zero."""
+        self._n_learners += 1
+        if not self._adaptive or not importances.any():
+            return
+        self._importance_sums[features] += importances
+        self._counts[features] += 1
+        counts, n_features = self._counts[features], len(self.probabilities)
+        means, before = self._importance_sums[features] / counts, self.probabilities[features]
+        seen = features.copy(), before, importances.copy(), means, counts
+        after = update_probabilities(self._rule, PatchFeatures(self._n_learners, n_features, *seen))
+        self.probabilities[features] = after
+        mixed = (1.0 - self._exploration) * after + self._exploration / n_features
+        self._log_weights[features] = _native.log_of(mixed)
 
 
 def to_shares(importances: NDArray[np.float64]) -> NDArray[np.float64]:

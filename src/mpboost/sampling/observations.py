@@ -273,6 +273,8 @@ def _count_copies(question: Labels[np.generic], rows: Positions, log_deadline: f
     """Compute the expected number of copies of each row that arrive before the deadline."""
     assert question.sample_weights is not None
     weights = question.sample_weights[rows]
-    with np.errstate(over="ignore"):  # infinity is right: such a row, and each copy of it, is sure to arrive in time
-        chances = np.maximum(_native.exp_of(question.weights.take(rows) + log_deadline), 1e-12)
+    # Infinity is right: such a row, and each copy of it, is sure to arrive in time. Where all rows are drawn, the
+    # deadline may be infinite, and a row of weight 0 gives NaN.
+    with np.errstate(over="ignore", invalid="ignore"):
+        chances = np.fmax(_native.exp_of(question.weights.take(rows) + log_deadline), 1e-12)
         return weights * _native.expm1_of(-chances / weights) / _native.expm1_of(-chances)

@@ -119,7 +119,7 @@ def read_table(
     Parameters
     ----------
     path : path or list of paths
-        The file, a pattern such as "part-*.parquet", a folder of Parquet files, or several of them with the same
+        The file, a pattern such as ``part-*.parquet``, a folder of Parquet files, or several of them with the same
         columns. Compressed files (.gz, .bz2, .zst, .lz4, .zip) are decompressed. "-" is standard input.
     sep : str, default=None
         The separator of cells: one character, or "tab". None finds it out.

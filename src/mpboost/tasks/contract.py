@@ -46,6 +46,9 @@ class Task(Protocol[Question, Output]):
     def list_row_arrays(self) -> list[NDArray[Any] | None]:
         """List the arrays that have an entry for each row, wherever the task keeps them; None for what it has not."""
 
+    def list_given_arrays(self) -> list[NDArray[Any] | None]:
+        """List those of them that stay what they are: labels and weights."""
+
     @property
     def labels(self) -> NDArray[Any]:
         """The label of each row."""
@@ -146,6 +149,10 @@ class StopsByScore(ABC):
     @abstractmethod
     def list_row_arrays(self) -> list[NDArray[Any] | None]:
         """List the arrays that have an entry for each row."""
+
+    @abstractmethod
+    def list_given_arrays(self) -> list[NDArray[Any] | None]:
+        """List those of them that stay what they are: labels and weights."""
 
     def _use_metric(self, metric: Metric | None) -> None:
         """Score by a metric, or, without one, as the estimators' ``score`` does."""

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Singles
+from mpboost._arrays import Floats, Singles, as_real
 from mpboost.outputs.metrics import to_codes
 from mpboost.outputs.predictions import NumberPredictions, Predictions
 from mpboost.outputs.statistics import add_up
-from mpboost.tasks.losses import Loss, LossSums, Position, RawPredictions, Step, ValueLoss, as_real, predict_values
+from mpboost.tasks.losses import Loss, LossSums, Position, RawPredictions, Step, ValueLoss, predict_values
 
 
 class CustomLoss(Loss):

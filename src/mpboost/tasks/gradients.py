@@ -129,9 +129,12 @@ class GradientTask:
 
     def list_row_arrays(self) -> list[NDArray[Any] | None]:
         """List the arrays that have an entry for each row."""
-        of_models = (
-            array for model in self.predictors for array in (model.raw, model.weights, model.gradients, model.hessians)
-        )
+        of_models = (array for model in self.predictors for array in (model.raw, model.gradients, model.hessians))
+        return [*self.list_given_arrays(), *of_models]
+
+    def list_given_arrays(self) -> list[NDArray[Any] | None]:
+        """List those of them that stay what they are: labels and weights."""
+        of_models = (model.weights for model in self.predictors)
         return [self.labels, self.loss.labels, self.sample_weights, self.score_weights, *of_models]
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Singles
+from mpboost._arrays import Floats, Singles, as_real
 from mpboost.outputs.predictions import NumberPredictions, Predictions
 from mpboost.outputs.statistics import (
     add_up,
@@ -386,25 +386,6 @@ def predict_values(loss: Any, raw: Floats) -> Floats:
     if loss in ("poisson", "gamma"):
         return _native.exp_of(np.clip(raw, -700.0, 700.0))
     return _invert_link(loss, raw, [raw.shape]) if hasattr(loss, "inverse_link") else raw
-
-
-def as_real(given: Any, what: str) -> Floats:
-    """Convert the numbers that a user's loss returns to float64; raise a TypeError if they are not real numbers.
-
-    Examples
-    --------
-    >>> as_real([1, 2], "The gradient")
-    array([1., 2.])
-    >>> as_real([1j], "The gradient")
-    Traceback (most recent call last):
-        ...
-    TypeError: The gradient must be real numbers, not complex128.
-    """
-    numbers = np.asarray(given)
-    if numbers.dtype.kind not in "biufO":
-        raise TypeError(f"{what} must be real numbers, not {numbers.dtype}.")
-    with np.errstate(over="ignore"):  # long doubles: infinite ones are refused where they matter
-        return numbers.astype(np.float64)
 
 
 def predict_shares(loss: Any, raw: Floats) -> Floats:

@@ -11,12 +11,13 @@ from mpboost._arrays import Floats, Label, Mask, Positions
 from mpboost.outputs.kinds import ClassVotes, Colours, LearnerOutputs
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.votes import count_rival_votes, pick_winners
+from mpboost.rules import MarginWeighting
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.rates import count_sides
 from mpboost.tasks.voting import VotingTask
-from mpboost.tasks.weightings import Weighting
+from mpboost.tasks.weightings import RowRule, Weighting
 
 #: Ways to compute weights of rows from the votes for many classes.
 Multiclass = Literal["margin", "m2", "mh", "oc"]
@@ -52,7 +53,7 @@ class ManyClassTask(VotingTask, Generic[Label]):
         labels: NDArray[np.uint16],
         n_classes: int,
         *,
-        weighting: Weighting,
+        weighting: Weighting | MarginWeighting | RowRule,
         learning_rate: float | Literal["auto"],
         adaptive: bool,
         seed: int = 0,
@@ -71,16 +72,23 @@ class ManyClassTask(VotingTask, Generic[Label]):
             score_weights=score_weights,
             metric=metric,
         )
-        self.log_weights = np.zeros(len(labels)) if sample_weights is None else _native.log_of(sample_weights)
+        self.log_weights = self._start_log_weights()
         self.votes: NDArray[Any] = np.zeros((len(labels), n_classes), dtype=np.uint16)
         self.oop_votes: NDArray[Any] = np.zeros((len(labels), n_classes), dtype=np.uint16)
         self._rivals = np.zeros(len(labels), dtype=np.int32)
         self._oop_rivals = np.zeros(len(labels), dtype=np.int32)
+        if self._row_rule is not None:  # others are the same for all rows, as long as there are no votes
+            self._refresh(_native.Threads(1))
 
     @property
     def state(self) -> TaskState:
         """Views of the votes, and of the learning rate."""
-        return {"votes": self.votes, "oop_votes": self.oop_votes, "learning_rate": self.learning_rate.value}
+        return {
+            "votes": self.votes,
+            "oop_votes": self.oop_votes,
+            "learning_rate": self.learning_rate.value,
+            "n_learners": np.array([self._n_learners]),
+        }
 
     @property
     def classes(self) -> NDArray[np.uint16]:
@@ -125,11 +133,14 @@ class ManyClassTask(VotingTask, Generic[Label]):
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""
-        log_weights = self.log_weights.copy()
-        if self._adaptive:
-            table = self._look_up_table(state["learning_rate"])
-            self._write_log_weights(state["votes"], table, log_weights, _native.Threads(1))
+        log_weights = self._start_log_weights()
+        self._weigh_into(log_weights, state, _native.Threads(1))
         return log_weights
+
+    def _start_log_weights(self) -> Floats:
+        """Return the logarithms of weights before the first iteration."""
+        given = self._log_sample_weights
+        return np.zeros(len(self.labels)) if given is None else given.copy()
 
     def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[Any]:
         """Count the votes for each class, by the learners that never saw the row."""
@@ -153,9 +164,23 @@ class ManyClassTask(VotingTask, Generic[Label]):
         """Add the votes of a learner; sum the weight of right rows, in training and out of patch."""
 
     def _refresh(self, threads: _native.Threads) -> None:
-        if self._adaptive:
-            table = self._look_up_table(self.learning_rate.value)
-            self._write_log_weights(self.votes, table, self.log_weights, threads)
+        self._weigh_into(self.log_weights, self.state, threads)
+
+    def _weigh_into(self, log_weights: Floats, state: TaskState, threads: _native.Threads) -> None:
+        """Write the logarithms of weights in a given state, unless they stay equal."""
+        if not self._adaptive:
+            return
+        if self._row_rule is not None:
+            log_weights[...] = self._weigh_by(self._row_rule, state)
+        else:
+            self._write_log_weights(state["votes"], self._look_up_table(state["learning_rate"]), log_weights, threads)
+
+    def _find_margins(self, votes: NDArray[Any]) -> NDArray[Any]:
+        own = np.take_along_axis(votes, self.labels[:, None].astype(np.intp), axis=1)[:, 0]
+        return own.astype(np.int32) - count_rival_votes(votes, self.labels)
+
+    def _list_oop_sums(self, state: TaskState) -> NDArray[Any]:
+        return state["oop_votes"]
 
     def _look_up_table(self, learning_rate: Floats) -> Floats:
         return self._table.look_up(learning_rate[0], self._n_learners)
@@ -283,6 +308,8 @@ class ColourTask(ManyClassTask[np.int8]):
 
     def pose(self, iterations: range, threads: _native.Threads) -> list[Labels[np.int8]]:
         """Draw a colour for each class in each iteration, and compute the weights of rows for these colours."""
+        if self._adaptive and self._row_rule is not None:
+            self.log_weights = self._weigh_by(self._row_rule, self.state)  # whatever the colours
         return [self._pose(t, threads) for t in iterations]
 
     def _pose(self, iteration: int, threads: _native.Threads) -> Labels[np.int8]:
@@ -292,7 +319,7 @@ class ColourTask(ManyClassTask[np.int8]):
         colours[_native.race(np.zeros(n_classes), *draw, threads)] = 1
         del self.colours[iteration - 1 :]  # left by an interrupted round
         self.colours.append(colours)
-        if self._adaptive:
+        if self._adaptive and self._row_rule is None:
             self.log_weights = np.empty(len(self.labels))  # each question of a round has its own
             table = self._look_up_table(self.learning_rate.value)
             _native.weigh_confusions(

@@ -1,6 +1,7 @@
 """The task of numbers: predictions are means over learners; rows with large residuals get more weight."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,14 +14,19 @@ from mpboost.outputs.kinds import Values
 from mpboost.outputs.metrics import Metric
 from mpboost.outputs.predictions import NumberPredictions
 from mpboost.outputs.statistics import add_up, compute_mean, compute_r2
+from mpboost.rules import MarginWeighting, weigh_margins
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
 from mpboost.tasks.contract import NOT_ABOUT_ROWS, StopsByScore, TaskState
+from mpboost.tasks.weightings import RowRule
 
 ResidualWeighting = Literal["linear", "square", "exponential", "threshold"]
 
 #: The most rows that the median residual is computed from: of more, a sample that is always the same.
 MAX_MEDIAN_ROWS = 100_000
+
+#: The largest residual, as a multiple of the median one, that a user's rule sees: its square is still a weight.
+MAX_MULTIPLE = 1e6
 
 
 class ValueTask(StopsByScore):
@@ -30,10 +36,10 @@ class ValueTask(StopsByScore):
     ----------
     labels : float64 array of shape (n_samples,)
         The numbers.
-    weighting : str
+    weighting : str, MarginWeighting or RowRule
         How weights are computed from residuals, as multiples of their median. "linear", "square" and "exponential" are
         the losses of AdaBoost.R2: weights grow with the residual up to a limit, so that one outlier cannot dominate p.
-        "threshold" is as in AdaBoost.RT: the weight is 1 if the residual is above the median, else 0.
+        "threshold" is as in AdaBoost.RT: the weight is 1 if the residual is above the median, else 0. Or a user's rule.
     exploration : float
         Share of the uniform distribution in p.
     adaptive : bool
@@ -57,7 +63,7 @@ class ValueTask(StopsByScore):
         self,
         labels: Floats,
         *,
-        weighting: ResidualWeighting,
+        weighting: ResidualWeighting | MarginWeighting | RowRule,
         exploration: float,
         adaptive: bool,
         sample_weights: Floats | None = None,
@@ -71,19 +77,21 @@ class ValueTask(StopsByScore):
         self.sums = np.zeros(n_samples)
         self.oop_sums = np.zeros(n_samples)
         self.oop_counts = np.zeros(n_samples, dtype=np.int32)
-        self.log_weights = np.zeros(n_samples) if sample_weights is None else _native.log_of(sample_weights)
         self._use_metric(metric)
         self._log_sample_weights = None if sample_weights is None else _native.log_of(sample_weights)
+        self.log_weights = self._start_log_weights()
         self._mean = compute_mean(labels, sample_weights)
         self._spread = _compute_spread(labels, self._mean, sample_weights)
         self._least_error = 0.0 if self._spread > 0 else compute_least_error(labels, sample_weights)
         self._total_weight = float(n_samples if sample_weights is None else add_up(sample_weights))
         self._median_rows = _native.sample_rows(0, n_samples, n_samples, MAX_MEDIAN_ROWS)
         self._median_weights = None if sample_weights is None else _to_whole(sample_weights[self._median_rows])
-        self._weighting: ResidualWeighting = weighting
+        self._weighting: ResidualWeighting | MarginWeighting | RowRule = weighting
         self._exploration = exploration
         self._adaptive = adaptive
         self._n_learners = np.zeros(1, dtype=np.int64)
+        if self._adaptive and isinstance(weighting, RowRule):  # others need residuals
+            self._write_log_weights(self.state, self.log_weights, _native.Threads(1))
 
     @property
     def state(self) -> TaskState:
@@ -98,7 +106,11 @@ class ValueTask(StopsByScore):
     def list_row_arrays(self) -> list[NDArray[Any] | None]:
         """List the arrays that have an entry for each row."""
         about_rows = (array for name, array in self.state.items() if name not in NOT_ABOUT_ROWS)
-        return [self.labels, self.sample_weights, self._log_sample_weights, self.log_weights, *about_rows]
+        return [*self.list_given_arrays(), self.log_weights, *about_rows]
+
+    def list_given_arrays(self) -> list[NDArray[Any] | None]:
+        """List those of them that stay what they are: labels and weights."""
+        return [self.labels, self.sample_weights, self._log_sample_weights]
 
     def pose(self, iterations: range, threads: _native.Threads) -> list[Labels[np.float64]]:
         """Return the numbers to predict."""
@@ -139,27 +151,59 @@ class ValueTask(StopsByScore):
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""
-        log_weights = self.log_weights.copy()
+        log_weights = self._start_log_weights()
         if self._adaptive:
             self._write_log_weights(state, log_weights, _native.Threads(1))
         return log_weights
 
+    def _start_log_weights(self) -> Floats:
+        """Return the logarithms of weights before the first iteration."""
+        given = self._log_sample_weights
+        return np.zeros(len(self.labels)) if given is None else given.copy()
+
     def _write_log_weights(self, state: TaskState, log_weights: Floats, threads: _native.Threads) -> None:
-        residuals = self.labels, state["sums"], int(state["n_learners"][0])
+        weighting, residuals = self._weighting, (self.labels, state["sums"], int(state["n_learners"][0]))
+        if isinstance(weighting, str):
+            given = weighting, self._compute_scale(residuals, threads), *residuals, self.sample_weights, log_weights
+            mean = self._average(partial(_native.weigh_residuals, *given, threads))
+        elif isinstance(weighting, RowRule):
+            mean = self._average(partial(self._convert, self._weigh_by(weighting, state), log_weights, threads))
+        else:
+            n_learners, scale = residuals[2], self._compute_scale(residuals, threads)
+            with np.errstate(over="ignore"):
+                multiples = (self.labels - state["sums"] / n_learners) / scale
+            np.clip(multiples, -MAX_MULTIPLE, MAX_MULTIPLE, out=multiples)
+            logs = weigh_margins(weighting, multiples, n_learners)
+            mean = self._average(partial(self._convert, logs, log_weights, threads))
+        _native.to_log_weights(log_weights, mean, self._exploration, self._log_sample_weights, threads)
+
+    def _compute_scale(self, residuals: tuple[Floats, Floats, int], threads: _native.Threads) -> float:
+        """Compute the unit of residuals: their median or, if it is 0, their mean."""
         here = find_rows_here(self.shards, self._median_rows)
-        scale = self.shards.exchange(
+        scale: float = self.shards.exchange(
             lambda: _native.find_residuals(*residuals, here),
             lambda parts: _native.median_residual(np.concatenate(parts), self._median_weights),
         )
         if scale == 0.0:
             scale = self._average(lambda sums: _native.sum_residuals(*residuals, self.sample_weights, threads, sums))
+        return scale
 
-        def weigh(sums: _native.RowSums) -> None:
-            weights = self.sample_weights, log_weights
-            _native.weigh_residuals(self._weighting, scale, *residuals, *weights, threads, sums)
+    def _weigh_by(self, rule: RowRule, state: TaskState) -> Floats:
+        """Compute the logarithms of weights in a given state by a rule about all rows."""
+        n_learners = int(state["n_learners"][0])
+        predictions = state["sums"] / n_learners if n_learners else np.full(len(self.labels), self._mean)
+        seen = self.labels, predictions, self.labels - predictions, self.sample_weights
+        return rule.weigh(n_learners, *seen, lambda: self.predict_oop(state))
 
-        mean = self._average(weigh)
-        _native.to_log_weights(log_weights, mean, self._exploration, self._log_sample_weights, threads)
+    def _convert(self, logs: Floats, weights: Floats, threads: _native.Threads, sums: _native.RowSums) -> None:
+        """Write weights, of which the largest is 1, given their logarithms, and sum them."""
+        weights[...] = _native.exp_of(logs - logs.max())
+        counted = weights if self.sample_weights is None else weights * self.sample_weights
+        _native.sum_values(counted, threads, sums)
+
+    def list_unsent(self) -> list[object]:
+        """List what a copy of the task for another shard is without: what only the shard itself can use."""
+        return [*super().list_unsent(), *([] if isinstance(self._weighting, str) else [self._weighting])]
 
     def _average(self, add: Callable[[_native.RowSums], object]) -> float:
         """Compute a mean over all rows to divide by; 1 if it is 0. ``add`` adds up the rows of this shard."""

@@ -1,7 +1,8 @@
 """Out-of-patch predictions of gradient boosting, by rows that a model never learns from."""
 
 from collections.abc import Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.losses import Loss, LossSums, Step, sum_weights
 from mpboost.tasks.running_score import is_due
+
+#: What only updates and scores need.
+OF_SCORES = ("raw", "losses", "_in_patch", "_in_patch_counts", "_labels", "_weights", "_metric", "_sums", "_to_score")
 
 
 class ReservedRows:
@@ -113,6 +117,12 @@ class ReservedRows:
         for k, rows in enumerate(self.reserved):
             counts[rows] = len(range(k, n_learners, len(self.reserved)))
         return counts
+
+    def without_scoring(self) -> Self:
+        """Return the same rows, which can count learners, without what only updates and scores need."""
+        bare = copy(self)
+        vars(bare).update(dict.fromkeys(OF_SCORES))
+        return bare
 
     def get_rows(self, model: int) -> Positions:
         """Return the rows whose raw predictions change with those of a model."""

@@ -23,6 +23,9 @@ class RowTask(Protocol):
     def list_row_arrays(self) -> list[NDArray[Any] | None]:
         """List the arrays that have an entry for each row, wherever the task keeps them; None for what it has not."""
 
+    def list_given_arrays(self) -> list[NDArray[Any] | None]:
+        """List those of them that stay what they are: labels and weights."""
+
 
 AnyTask = TypeVar("AnyTask", bound=RowTask)
 
@@ -32,6 +35,19 @@ def take_task_rows(task: AnyTask, rows: slice | Positions, without: Iterable[obj
     memo: dict[int, Any] = {id(thing): None for thing in (task.shards, *without)}
     memo |= {id(array): array[rows].copy() for array in task.list_row_arrays() if array is not None}
     return deepcopy(task, memo)
+
+
+def spread_task(task: AnyTask, given: Sequence[NDArray[Any] | None], n_rows: int, kept: Iterable[object]) -> AnyTask:
+    """Make the task of all rows from that of some, given what ``list_given_arrays`` has for all rows.
+
+    It has None in place of the arrays that change, and shares some other things with the task that it is made from.
+    """
+    memo: dict[int, Any] = {id(array): None for array in task.list_row_arrays()}
+    memo |= {id(part): whole for part, whole in zip(task.list_given_arrays(), given, strict=True)}
+    memo |= {id(task.shards): None} | {id(thing): thing for thing in kept}
+    spread = deepcopy(task, memo)
+    spread.shards = WholeTable(n_rows)
+    return spread
 
 
 def join_tasks(parts: Sequence[AnyTask]) -> AnyTask:

@@ -9,11 +9,12 @@ from mpboost import _native
 from mpboost._arrays import Floats, Mask, Positions
 from mpboost.outputs.kinds import Signs
 from mpboost.outputs.metrics import Metric
+from mpboost.rules import MarginWeighting
 from mpboost.sampling.questions import Labels
-from mpboost.sampling.weights import BATCH_ROWS, VoteWeights, compute_logs
+from mpboost.sampling.weights import BATCH_ROWS, LogWeights, VoteWeights, compute_logs
 from mpboost.tasks.contract import TaskState
 from mpboost.tasks.voting import VotingTask
-from mpboost.tasks.weightings import Weighting
+from mpboost.tasks.weightings import RowRule, Weighting
 
 #: The largest sum of votes that fits in 16 bits.
 MAX_SHORT_SUM = np.iinfo(np.int16).max
@@ -45,7 +46,7 @@ class BinaryTask(VotingTask):
         self,
         labels: NDArray[np.int8],
         *,
-        weighting: Weighting,
+        weighting: Weighting | MarginWeighting | RowRule,
         learning_rate: float | Literal["auto"],
         adaptive: bool,
         seed: int = 0,
@@ -78,6 +79,7 @@ class BinaryTask(VotingTask):
             "in_patch_votes": self.in_patch_votes,
             "in_patch_counts": self.in_patch_counts,
             "learning_rate": self.learning_rate.value,
+            "n_learners": np.array([self._n_learners]),
         }
 
     @property
@@ -89,13 +91,21 @@ class BinaryTask(VotingTask):
         """Return the labels."""
         return [Labels(self.labels, self.weigh(), self.sample_weights)] * len(iterations)
 
-    def weigh(self, state: TaskState | None = None) -> VoteWeights:
+    def weigh(self, state: TaskState | None = None) -> VoteWeights | LogWeights:
         """Return the weights that define p in a given state, or now."""
         state = self.state if state is None else state
+        if self._row_rule is not None and self._adaptive:
+            return LogWeights(self._weigh_by(self._row_rule, state))
         table = self._table.look_up(state["learning_rate"][0], self._n_learners)
         return VoteWeights(
             self.labels, state["votes"], table if self._adaptive else np.zeros_like(table), self._log_sample_weights
         )
+
+    def _find_margins(self, votes: NDArray[Any]) -> NDArray[Any]:
+        return self.labels * votes
+
+    def _list_oop_sums(self, state: TaskState) -> NDArray[Any]:
+        return np.asarray(state["votes"] - state["in_patch_votes"])
 
     def _count_sides(self, rows: Positions) -> tuple[int, int]:
         return _native.count_sides(rows, self.labels, self.votes, self.in_patch_votes)

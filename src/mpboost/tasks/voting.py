@@ -16,9 +16,10 @@ from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.predictions import VotePredictions
 from mpboost.outputs.statistics import add_up, compute_mean
 from mpboost.outputs.votes import correct_votes, count_votes, rank_classes
+from mpboost.rules import MarginWeighting
 from mpboost.tasks.contract import NOT_ABOUT_ROWS, StopsByScore, TaskState
 from mpboost.tasks.rates import LearningRate
-from mpboost.tasks.weightings import Weighting, WeightTable
+from mpboost.tasks.weightings import RowRule, Weighting, WeightTable
 
 #: Votes that calibrations during a run are fitted to at most: slopes need few, and they are fitted often.
 MAX_COUNTS = 20_000
@@ -33,8 +34,8 @@ class VotingTask(StopsByScore):
         -1 and +1 for two classes, or codes of classes: 0, 1, 2, ...
     n_classes : int
         The number of classes.
-    weighting : str
-        L of the paper's Table I: the weight of a row as a function of its margin.
+    weighting : str, MarginWeighting or RowRule
+        L of the paper's Table I: the weight of a row as a function of its margin. Or a user's rule.
     learning_rate : float or "auto"
         Weight of a vote in L.
     adaptive : bool
@@ -63,7 +64,7 @@ class VotingTask(StopsByScore):
         labels: NDArray[Any],
         n_classes: int,
         *,
-        weighting: Weighting,
+        weighting: Weighting | MarginWeighting | RowRule,
         learning_rate: float | Literal["auto"],
         adaptive: bool,
         seed: int,
@@ -84,13 +85,18 @@ class VotingTask(StopsByScore):
         self._adaptive = adaptive
         self._seed = seed
         self._n_learners = 0
-        self._table = WeightTable(weighting)
+        self._row_rule = weighting if isinstance(weighting, RowRule) else None
+        self._table = WeightTable("logistic" if isinstance(weighting, RowRule) else weighting)
         self._calibrate: Callable[[], VoteCalibration] = _refuse_to_calibrate
 
     def list_row_arrays(self) -> list[NDArray[Any] | None]:
         """List the arrays that have an entry for each row."""
         about_rows = (array for name, array in self.state.items() if name not in NOT_ABOUT_ROWS)
-        return [self.labels, self.sample_weights, self.score_weights, self._log_sample_weights, *about_rows]
+        return [*self.list_given_arrays(), *about_rows]
+
+    def list_given_arrays(self) -> list[NDArray[Any] | None]:
+        """List those of them that stay what they are: labels and weights."""
+        return [self.labels, self.sample_weights, self.score_weights, self._log_sample_weights]
 
     @abstractmethod
     def count_oop_votes(self, state: TaskState, n_learners: int) -> NDArray[Any]:
@@ -166,7 +172,28 @@ class VotingTask(StopsByScore):
 
     def list_unsent(self) -> list[object]:
         """List what a copy of the task for another shard is without: what only the shard itself can use."""
-        return [*super().list_unsent(), self._calibrate]
+        return [*super().list_unsent(), self._calibrate, self._table, self._row_rule]
+
+    def _weigh_by(self, rule: RowRule, state: TaskState) -> Floats:
+        """Compute the logarithms of weights in a given state by a rule about all rows."""
+        rate, oop = state["learning_rate"][0], self._list_oop_sums
+        logs = rule.weigh(
+            int(state["n_learners"][0]),
+            self.classes,
+            rate * state["votes"],
+            rate * self._find_margins(state["votes"]),
+            self.sample_weights,
+            lambda: rate * oop(state),
+        )
+        return logs if self._log_sample_weights is None else logs + self._log_sample_weights
+
+    @abstractmethod
+    def _find_margins(self, votes: NDArray[Any]) -> NDArray[Any]:
+        """Compute the votes for the class of a row minus those for the strongest other class."""
+
+    @abstractmethod
+    def _list_oop_sums(self, state: TaskState) -> NDArray[Any]:
+        """Return the votes of learners that never saw the row, summed or counted as those of all learners are."""
 
     def _learn_from(self, sample: Self) -> None:
         self._calibrate = sample._calibrate

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "mpboost/elementary.hpp"
 #include "mpboost/sorted_grower.hpp"
 #include "stress.hpp"
 
@@ -84,7 +85,7 @@ Data::Data()
     signs[i] = number > 2.0 ? 1 : -1;
     classes[i] = static_cast<std::uint16_t>(number * 1.7);
     weights[i] = 0.5 + static_cast<double>(i % 3);
-    log_weights[i] = std::log(weights[i]);
+    log_weights[i] = log_of(weights[i]);
     small_weights[i] = static_cast<float>(weights[i]);
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -105,7 +106,7 @@ Data::Data()
   const auto choose_class = [](std::size_t k) { return static_cast<double>(k * k % n_classes); };
   small_class = revalue(small, 1, choose_class);
   large_class = revalue(large, 1, choose_class);
-  const auto choose_value = [](std::size_t k) { return std::sin(static_cast<double>(k)); };
+  const auto choose_value = [](std::size_t k) { return 0.37 * static_cast<double>(k * k % 11) - 2.0; };
   small_vector = revalue(small, n_outputs, choose_value);
   large_vector = revalue(large, n_outputs, choose_value);
 }

@@ -62,7 +62,6 @@ template <bool has_many_outputs, bool has_weights>
 void draw_rows(const Data& data, Threads& threads, Digest& digest) {
   const GradientRows rows{n_rows, has_many_outputs ? n_outputs : 1, data.gradients.data(), data.hessians.data(), 0.5f};
   const float* weights = has_weights ? data.small_weights.data() : nullptr;
-  const Stream streams[] = {stream, Stream(7, 2, Purpose::observations)};
   for (const ChunkSize& chunk : measure_chunks({rows, weights, 0.2}, threads)) {
     digest.add(chunk.size);
     digest.add(chunk.weight);

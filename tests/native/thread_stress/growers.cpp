@@ -52,7 +52,7 @@ void add_grown(const GradientTree& grown, Digest& digest) {
 // Twice, since a grower keeps its memory.
 void grow_for_gradients(const Data& data, Threads& threads, Digest& digest) {
   GradientGrower grower({200, 0, 5, 1.0, 64});
-  for (const std::uint64_t iteration : {1, 2}) {
+  for (const std::uint64_t iteration : {1U, 2U}) {
     const Stream stream(3, iteration, Purpose::thresholds);
     add_grown(grower.grow(data.columns, data.patch_of_gradients(), stream, &threads), digest);
   }

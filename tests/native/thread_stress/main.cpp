@@ -1,8 +1,11 @@
 // Runs every part of the engine that has threads, with several numbers of threads and every set of kernels that the
 // processor can run, and from several callers at a time: for the thread sanitizer (`make sanitize-threads`). Ends with
-// 0 if all results have the same bits and every part spread its work.
+// 0 if all results have the same bits and every part spread its work. `thread_stress --digests KERNELS` prints a hash
+// of the results of each part instead: the same lines on every processor (`make arm`).
 #include <atomic>
+#include <cinttypes>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -16,8 +19,9 @@ namespace {
 
 std::vector<Case> list_cases() {
   std::vector<Case> all;
-  for (const auto part : {list_thread_cases(), list_binning_cases(), list_draw_cases(), list_grower_cases(),
-                          list_tree_cases(), list_vote_cases(), list_value_cases(), list_gradient_cases()})
+  for (const auto part :
+       {list_thread_cases(), list_binning_cases(), list_draw_cases(), list_grower_cases(), list_tree_cases(),
+        list_vote_cases(), list_value_cases(), list_gradient_cases(), list_number_cases()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
@@ -58,6 +62,17 @@ int count_faults_of_callers(const std::vector<Case>& cases, const Data& data, co
   return n_faults;
 }
 
+int print_digests(std::string_view kernels_name) {
+  if (!use_kernels(kernels_name)) {
+    std::fprintf(stderr, "this processor has no kernels of that name\n");
+    return 2;
+  }
+  const std::vector<Case> cases = list_cases();
+  const std::vector<Digest> digests = run_alone(cases, Data());
+  for (std::size_t k = 0; k < cases.size(); ++k) std::printf("%016" PRIx64 "  %s\n", digests[k].hash(), cases[k].name);
+  return 0;
+}
+
 // Whether the kernels that were chosen first are the best that the processor runs.
 bool are_kernels_the_best() {
 #ifdef __x86_64__
@@ -68,7 +83,8 @@ bool are_kernels_the_best() {
 
 }  // namespace
 
-int main() {
+int main(int n_arguments, char** arguments) {
+  if (n_arguments == 3 && arguments[1] == std::string_view("--digests")) return print_digests(arguments[2]);
   int n_faults = 0;
   if (!are_kernels_the_best()) {
     std::printf("the processor has AVX2, but the kernels in use are %s\n", kernels().name.data());

@@ -50,6 +50,7 @@ class Digest {
   void add(mpboost::TreeView tree);
 
   bool operator==(const Digest&) const = default;
+  std::uint64_t hash() const { return hash_; }
 
  private:
   void add_word(std::uint64_t word) { hash_ = mpboost::mix(hash_ ^ word) + 1; }
@@ -105,5 +106,6 @@ std::span<const Case> list_vote_cases();
 std::span<const Case> list_value_cases();
 std::span<const Case> list_gradient_cases();
 std::span<const Case> list_thread_cases();
+std::span<const Case> list_number_cases();
 
 }  // namespace stress

@@ -16,6 +16,10 @@ from mpboost import (
     MPGradientBoostingClassifier,
     MPGradientBoostingRegressor,
 )
+from tests.support.rules import Costs, Hedge, Tilted
+
+#: Parameters with rules such as users write.
+RULES = {"weighting": Tilted(), "importance": Costs(), "feature_update": Hedge()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +186,7 @@ CLASSIFIER = Subject(
         "mh": {"multiclass": "mh"},
         "oc": {"multiclass": "oc"},
         "weak-learner": {"estimator": DecisionTreeClassifier(max_depth=2)},
+        "rules": RULES,
     },
 )
 MANY_CLASSES = Subject(**SEPARATE_CLASSES)
@@ -211,6 +216,7 @@ REGRESSOR = Subject(
         "warm-start": {"warm_start": True},
         "two-threads": {"n_jobs": 2},
         "weak-learner": {"estimator": DecisionTreeRegressor(max_depth=2)},
+        "rules": RULES,
     },
 )
 
