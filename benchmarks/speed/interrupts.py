@@ -1,8 +1,8 @@
 """Measure how long a fit goes on after Ctrl-C: ``python -m benchmarks.speed.interrupts``.
 
-Each fit runs in this process, is interrupted by a real signal at a random moment, and publishes what it has learned. The
-promise is 0.2 seconds. Seconds that pass, and seconds of the processor, which a busy machine changes less; medians and
-the longest.
+Each fit is interrupted by a real signal at a random moment, and publishes what it has learned. The promise is 0.2
+seconds. Shown are seconds that pass and seconds of the processor, which a busy machine changes less: medians and the
+longest.
 """
 
 import os
@@ -34,6 +34,7 @@ class PressLater(Callback):
         self.passed = self.worked = 0.0
 
     def on_iteration_end(self, run: Any) -> None:
+        """Start the timer after the twentieth iteration."""
         if run.iteration == 20:
             threading.Timer(self._delay, self._press).start()
 
