@@ -13,6 +13,7 @@ from tests.support.toy_fit import CHUNK, Toy, make_rows, make_sources
 
 pytest.importorskip("distributed", reason="mpboost[dask] is not installed")
 
+from mpboost.dask import mail
 from mpboost.dask.driver import ShardError, ShardSource, run_sharded
 from mpboost.dask.shard_task import count_running
 
@@ -210,6 +211,21 @@ def test_error_of_a_callback_ends_the_fit(client):
     with pytest.raises(OverflowError, match="in a callback"):
         run_sharded(client, make_sources(2), Toy(n_steps=10**6), callbacks=[failing])
     assert failing.calls == [("begin", 0), ("end", 1, "")]
+    assert_nothing_is_left(client)
+
+
+def test_shard_0_of_an_attempt_that_was_given_up_is_not_followed(client):
+    class Announce(Callback):
+        """Lets another task say that it is shard 0."""
+
+        def on_iteration_end(self, run):
+            if run.iteration == 5:
+                [inbox] = mail._INBOXES.values()
+                place = {"token": "another", "address": min(client.nthreads()), "name": "another"}
+                inbox.put({"kind": "hub", "attempt": "another", **place})
+
+    toy = Toy()
+    assert run_sharded(client, make_sources(2), toy, callbacks=[Announce()]) == run_here(2, toy)
     assert_nothing_is_left(client)
 
 

@@ -146,7 +146,7 @@ def test_workers_killed_at_random_moments(client, expected):
 
 
 @pytest.mark.parametrize("estimator", [DaskMPBoostClassifier, DaskMPGradientBoostingClassifier])
-def test_model_keeps_its_bits_when_workers_are_killed(client, estimator):
+def test_model_keeps_its_bits_when_workers_are_killed(cluster, client, estimator):
     X = da.random.default_rng(0).normal(size=(N_WORKERS * CHUNK, 5), chunks=(CHUNK // 2, 5))
     y = (X[:, 0] * X[:, 1] > 0).astype(np.int8)
     model = estimator(n_estimators=40, stopping=None, placement="sharded", random_state=0, client=client)
@@ -157,7 +157,11 @@ def test_model_keeps_its_bits_when_workers_are_killed(client, estimator):
         pids = client.run(os.getpid, on_error="ignore")
         os.kill(pids[moments.choice(sorted(pids))], signal.SIGKILL)
 
-    kills = [At(10, kill), At(30, kill)]
+    def kill_all():
+        for nanny in cluster.workers.values():
+            os.kill(nanny.pid, signal.SIGKILL)
+
+    kills = [At(10, kill), At(20, kill_all), At(30, kill)]
     assert save_bytes(model.set_params(callbacks=kills).fit(X, y).to_local()) == expected
     assert all(kill.is_done for kill in kills)
 

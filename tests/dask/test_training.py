@@ -3,6 +3,7 @@ import pytest
 from mpboost import MPBoostClassifier
 from mpboost.dask import training
 from mpboost.dask.driver import run_sharded
+from mpboost.dask.pinning import call_on
 from mpboost.dask.training import fit_on_cluster, read_training_partitions
 from mpboost.dask.workers import Worker, find_holders
 from mpboost.estimators.sharded import add_row_attributes
@@ -112,6 +113,29 @@ def test_shards_live_where_their_rows_are(client, monkeypatch):
     assert seen == [two, one]
     add_row_attributes(fitted.estimator)
     assert save_bytes(fitted.estimator) == save_bytes(MPBoostClassifier(**QUICK).fit(X, values > 0))
+
+
+@pytest.mark.parametrize("placement", ["one", "sharded"])
+def test_what_the_user_has_dask_compute_is_not_sent_to_chosen_workers(client, monkeypatch, placement):
+    class EnoughError(Exception):
+        pass
+
+    def run(client, sources, *options, **more):
+        futures = client.compute([call_on(source.worker, list, source.pieces) for source in sources])
+        distributed.wait(futures)
+        raise EnoughError(client.run_on_scheduler(list_pinned) - before)
+
+    before = client.run_on_scheduler(list_pinned)
+    X = da.random.default_rng(0).normal(size=(40_000, 5), chunks=(10_000, 5))
+    data = read_training_partitions("MPBoostClassifier", X, X[:, 0] > 0, None, None, None, None)
+    monkeypatch.setattr(training, "run_sharded", run)
+    with pytest.raises(EnoughError) as caught:
+        fit_on_cluster(client, MPBoostClassifier(**QUICK), data, placement)
+    assert {key.split("-")[0] for key in caught.value.args[0]} == {"list"}
+
+
+def list_pinned(dask_scheduler):
+    return {str(key) for key, task in dask_scheduler.tasks.items() if task.worker_restrictions}
 
 
 def test_nobody_holds_what_is_not_computed(client):

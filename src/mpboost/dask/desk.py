@@ -27,13 +27,16 @@ class Desk:
 
     Parameters
     ----------
+    fit_id : str
+        The name of the fit.
     send : callable
         Sends a message, a dict of plain values, to the client.
     max_silence : float
         Seconds without a word of the client after which the fit ends.
     """
 
-    def __init__(self, send: Callable[[dict[str, Any]], None], max_silence: float):
+    def __init__(self, fit_id: str, send: Callable[[dict[str, Any]], None], max_silence: float):
+        self.fit_id = fit_id
         self.hub: Hub | None = None
         self.deadline: float | None = None
         self._send, self._max_silence = send, max_silence
@@ -58,6 +61,8 @@ class Desk:
             answer: Any = None
             if kind == "start":
                 self._orders = message
+            elif kind == "end":
+                self._error = self._error or ShardsEndedError("Another task has become shard 0.")
             elif kind == "stop" and self.hub is not None:
                 self.hub.ask_to_stop(message["words"])
             elif kind == "verdict" and message["number"] == self._n_questions:

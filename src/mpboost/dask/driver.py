@@ -17,6 +17,7 @@ from mpboost.boosting.stop_reasons import StopReason
 from mpboost.dask.audience import Audience
 from mpboost.dask.control_c import ControlC
 from mpboost.dask.mail import HubMail, WorkerWatch, bring, close_inbox, end_everywhere, fetch, open_inbox
+from mpboost.dask.pinning import call_on
 from mpboost.dask.shard_task import Assignment, run_shard
 from mpboost.dask.transport import MAX_SILENCE, ShardsEndedError, SilentShardError
 
@@ -153,6 +154,7 @@ class _Driver:
         self._homes = self._choose_homes()
         self._data: list[Any] = []
         self._hub: Any = None
+        self._attempt = ""
         self._spokes: dict[int, Any] = {}
         self._mail: HubMail | None = None
         self._hub_name = ""
@@ -215,11 +217,8 @@ class _Driver:
 
     def _describe_data(self, rank: int) -> Any:
         """Describe how the data of a shard are made, for Dask to compute."""
-        import dask
-
         source = self._sources[rank]
-        with dask.annotate(workers=[self._homes[rank]], allow_other_workers=True):
-            return dask.delayed(source.make, pure=False)(*source.pieces)
+        return call_on(self._homes[rank], source.make, *source.pieces)
 
     def _submit(self, assignment: Assignment) -> Any:
         return self._client.submit(
@@ -235,7 +234,10 @@ class _Driver:
     def _submit_hub(self) -> None:
         if self._hub is not None:
             self._hub.release()  # by name: its callback keeps it alive
-        self._hub = self._submit(Assignment(self._fit_id, self._ranges, self._audience.decides, MAX_SILENCE))
+        self._attempt = uuid.uuid4().hex
+        self._hub = self._submit(
+            Assignment(self._fit_id, self._ranges, self._audience.decides, MAX_SILENCE, attempt=self._attempt)
+        )
         self._hub.add_done_callback(lambda _: self._inbox.put({"kind": "nothing"}))  # look at it at once
 
     def _submit_spoke(self, rank: int) -> None:
@@ -280,12 +282,18 @@ class _Driver:
             self._take_answer(message)
 
     def _meet_hub(self, message: dict[str, Any]) -> None:
+        place = message["token"], message["address"]
+        mail = HubMail(self._client, self._fit_id, *place, self._inbox, self._watch)
+        if message["attempt"] != self._attempt:  # it was given up before it began: nobody would fetch its result
+            mail.send({"kind": "end"})
+            mail.close()
+            return
         if self._mail is not None:
             self._mail.close()
         self._hub_name = message["name"]
         logger.info("Shard 0 begins on %s, %s.", self._hub_name, self._describe_time())
         self._homes[0] = message["address"]
-        self._mail = HubMail(self._client, self._fit_id, message["token"], message["address"], self._inbox, self._watch)
+        self._mail = mail
         self._spokes = {}
         time_left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         record_at = self._keeper if self._keeper in self._watch.addresses else ""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two beats, if there is nothing else to tell.
 BEAT = 2.0
+#: Seconds between two tries to tell a worker something.
+RETRY = 0.5
 #: Seconds between two looks at the list of workers.
 LOOK = 1.0
 #: Seconds that a worker has to accept a connection from the client, before the scheduler is asked to fetch a result.
@@ -67,6 +69,7 @@ class HubMail:
         self.waiting_since: float | None = None
         self._client, self._fit_id, self._inbox, self._watch = client, fit_id, inbox, watch
         self._outgoing: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._is_closed = False
         threading.Thread(target=self._deliver, name="mpboost-mail", daemon=True).start()
 
     def send(self, message: dict[str, Any]) -> None:
@@ -74,7 +77,8 @@ class HubMail:
         self._outgoing.put(message)
 
     def close(self) -> None:
-        """Send nothing more."""
+        """Send nothing more than what was passed to ``send`` before, and that only once."""
+        self._is_closed = True
         self._outgoing.put(None)
 
     def _deliver(self) -> None:
@@ -87,17 +91,25 @@ class HubMail:
                 message = {"kind": "beat"}
             if message is None:
                 return
-            self.waiting_since = time.monotonic()
             try:
-                answers = self._client.run(tell, self._fit_id, message, workers=[self.address], on_error="ignore")
+                # Until it is answered: the connection of the scheduler to a worker may break and be made anew.
+                while not self._tell(message) and message["kind"] != "beat" and not self._is_closed:
+                    time.sleep(RETRY)
             except Exception:  # of whatever kind: the scheduler or the client is closing
                 return
             if self._fit_id not in _INBOXES:
                 return
-            answer = answers.get(self.address) if answers else None
-            if answer is not None:
-                self.waiting_since = None
-                self._inbox.put({"kind": "answer", "token": self.token, "to": message, **answer})
+
+    def _tell(self, message: dict[str, Any]) -> bool:
+        """Tell shard 0 something; return whether it has answered."""
+        self.waiting_since = time.monotonic()
+        answers = self._client.run(tell, self.token, message, workers=[self.address], on_error="ignore")
+        answer = answers.get(self.address) if answers else None
+        if answer is None:
+            return False
+        self.waiting_since = None
+        self._inbox.put({"kind": "answer", "token": self.token, "to": message, **answer})
+        return True
 
 
 class WorkerWatch:

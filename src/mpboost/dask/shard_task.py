@@ -53,6 +53,8 @@ class Assignment:
         The worker of shard 0, and by what name the shard finds it there.
     keeps_record : bool
         Whether to keep the results of exchanges, in case that shard 0 is lost.
+    attempt : str
+        Of shard 0: which of the client's attempts to start it this is.
     """
 
     fit_id: str
@@ -63,10 +65,11 @@ class Assignment:
     hub_address: str = ""
     hub_token: str = ""
     keeps_record: bool = False
+    attempt: str = ""
 
 
 class _Running:
-    """What runs in this process: desks and shards, by fit."""
+    """What runs in this process: shards by fit, and desks by the token of their shard 0."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -111,16 +114,17 @@ def _run_hub(worker: Any, data: Any, assignment: Assignment, fit: Fit) -> Any:
     def send(message: dict[str, Any]) -> None:
         worker.log_event(TOPIC, {"fit_id": assignment.fit_id, "token": token, **message})
 
-    desk = Desk(send, assignment.max_silence)
+    desk = Desk(assignment.fit_id, send, assignment.max_silence)
 
     def watch() -> None:
         _check_worker(worker)
         desk.check()
 
-    _running.desks[assignment.fit_id] = desk
+    _running.desks[token] = desk
     hub = None
     try:
-        send({"kind": "hub", "address": worker.address, "name": describe_worker(worker)})
+        place = {"address": worker.address, "name": describe_worker(worker)}
+        send({"kind": "hub", "attempt": assignment.attempt, **place})
         orders = desk.wait_for_orders()
         if orders["time_left"] is not None:
             desk.deadline = time.monotonic() + orders["time_left"]
@@ -136,8 +140,7 @@ def _run_hub(worker: Any, data: Any, assignment: Assignment, fit: Fit) -> Any:
         close_hub(token)
         if hub is not None:
             hub.close()
-        if _running.desks.get(assignment.fit_id) is desk:
-            del _running.desks[assignment.fit_id]
+        del _running.desks[token]
 
 
 def _run_spoke(worker: Any, data: Any, assignment: Assignment, fit: Fit) -> str:
@@ -177,9 +180,9 @@ def _check_worker(worker: Any) -> None:
 # What the client calls on the workers.
 
 
-def tell(fit_id: str, message: dict[str, Any]) -> dict[str, Any] | None:
+def tell(token: str, message: dict[str, Any]) -> dict[str, Any] | None:
     """Give shard 0, which runs on this worker, a message of the client; None if it does not run here any more."""
-    desk = _running.desks.get(fit_id)
+    desk = _running.desks.get(token)
     return None if desk is None else desk.hear(message)
 
 
@@ -191,9 +194,9 @@ def end_fit(fit_id: str) -> None:
         shards = list(_running.shards.get(fit_id, ()))
     for shard in shards:
         shard.fail(ended)
-    desk = _running.desks.get(fit_id)
-    if desk is not None:
-        desk.fail(ended)
+    for desk in list(_running.desks.values()):
+        if desk.fit_id == fit_id:
+            desk.fail(ended)
 
 
 def count_running() -> dict[str, int]:

@@ -72,22 +72,18 @@ def survey_partitions(
     categorical_features: Any,
     max_bins: int,
     n_jobs: int | None,
-    worker: str,
 ) -> Shared[Plan]:
     """Learn features, bins, categories and targets as a fit in memory of all partitions would.
 
     What was found is united on a worker, by ``n_jobs`` threads: the others have nothing to do meanwhile.
     """
     starts = list_starts(counts)
-    dask = import_dask()
-    survey = dask.delayed(survey_batch)
+    survey, unite = import_dask().delayed(survey_batch), import_dask().delayed(unite_surveys)
     parts = [
         survey(batch, start, starts[-1], categorical_features)
         for batch, start in zip(partitions.batches, starts, strict=False)
     ]
-    with dask.annotate(workers=[worker], allow_other_workers=True):
-        united = dask.delayed(unite_surveys)(parts, categorical_features, max_bins, n_jobs)
-    return compute_shared(client, united)
+    return compute_shared(client, unite(parts, categorical_features, max_bins, n_jobs))
 
 
 def list_starts(counts: list[Counts]) -> list[int]:

@@ -14,8 +14,8 @@ from mpboost.boosting.progress import ProgressBar
 from mpboost.dask.coding import code_batch
 from mpboost.dask.driver import ShardSource, run_sharded
 from mpboost.dask.gathering import collect_data, join_batches
-from mpboost.dask.imports import import_dask
 from mpboost.dask.partitions import Partitions, read_partitions
+from mpboost.dask.pinning import call_on
 from mpboost.dask.placement import Placement, Size, choose_placement
 from mpboost.dask.sharding import FirstShard, Piece, cut_part, cut_rows, drop_codes, list_pieces, make_shard
 from mpboost.dask.surveying import Counts, Plan, count_partition_rows, plan_validation, survey_partitions
@@ -129,7 +129,6 @@ def fit_on_cluster(client: Any, estimator: Any, data: TrainingPartitions, placem
         categorical_features=estimator.categorical_features,
         max_bins=estimator.max_bins,
         n_jobs=n_jobs,
-        worker=home.address,
     )
     size = _measure(estimator, plan.value, counts)
     chosen = choose_placement(placement, size, workers, estimator)
@@ -165,11 +164,12 @@ def _make_sources(
     """
     ranges = cut_rows(sum(counts), len(workers))
     of_shards = [list_pieces(counts, begin, end) for begin, end in ranges]
-    heads = [_pin(holder, drop_codes)(part) for part, holder in zip(parts, holders, strict=True)]
+    heads = [call_on(holder, drop_codes, part) for part, holder in zip(parts, holders, strict=True)]
     sources = []
     for (begin, end), pieces, worker in zip(ranges, of_shards, assign(of_shards, workers, holders), strict=True):
         codes = [
-            _pin(holders[piece.partition], cut_part)(parts[piece.partition], piece.begin, piece.end) for piece in pieces
+            call_on(holders[piece.partition], cut_part, parts[piece.partition], piece.begin, piece.end)
+            for piece in pieces
         ]
         made_from = [plan.future, codes] if begin else [plan.future, codes, heads, *validation]
         sources.append(ShardSource(begin, end, make_shard if begin else first, made_from, worker.address))
@@ -196,19 +196,6 @@ def assign(of_shards: list[list[Piece]], workers: list[Worker], holders: list[st
     return assigned
 
 
-def _pin(worker: str | None, function: Any) -> Any:
-    """Let Dask call a function on a worker, if it is there; anywhere if none is given."""
-    dask = import_dask()
-
-    def call(*args: Any) -> Any:
-        if worker is None:
-            return dask.delayed(function)(*args)
-        with dask.annotate(workers=[worker], allow_other_workers=True):
-            return dask.delayed(function)(*args)
-
-    return call
-
-
 def _check_shard(size: Size, source: ShardSource, worker: Worker) -> None:
     """Raise a MemoryError if a worker has too little memory for its shard."""
     here = replace(size, n_rows=source.end_row - source.first_row)
@@ -232,7 +219,7 @@ def _measure(estimator: Any, plan: Plan, counts: list[Counts]) -> Size:
 def _code(partitions: Partitions, plan: Shared[Plan], holders: list[str | None]) -> list[Any]:
     """Code partitions; those that are in the memory of a worker there, since codes are smaller than values."""
     pairs = zip(partitions.batches, holders, strict=True)
-    return [_pin(holder, code_batch)(batch, plan.future, number) for number, (batch, holder) in enumerate(pairs)]
+    return [call_on(holder, code_batch, batch, plan.future, number) for number, (batch, holder) in enumerate(pairs)]
 
 
 def _strip(estimator: Any) -> Any:
