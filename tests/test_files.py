@@ -52,6 +52,16 @@ def test_write_whole_replaces_no_device_or_pipe(path):
     assert os.listdir(path.parent) == ["file.txt"]
 
 
+def test_write_whole_names_a_folder_that_is_not_there(path):
+    with pytest.raises(FileNotFoundError, match=r"Folder not found: .*none, needed to write file\.txt\. Make it first"):
+        write(path.parent / "none" / "file.txt")
+
+
+def test_write_whole_wants_the_name_of_a_file(path):
+    with pytest.raises(IsADirectoryError, match="is a folder: give the name of a file"):
+        write(path.parent)
+
+
 def test_write_whole_replaces_nothing_unless_asked_to(path):
     path.write_text("old")
     with pytest.raises(FileExistsError, match=r"file\.txt already exists; force=True"):

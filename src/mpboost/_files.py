@@ -40,8 +40,12 @@ def write_whole(path: str | os.PathLike[str], *, force: bool = True) -> Iterator
     if not force and os.path.lexists(path):
         raise _make_error(path)
     place = Path(os.path.realpath(path))
-    if place.exists() and not (place.is_file() or place.is_dir()):
+    if place.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder: give the name of a file.")
+    if place.exists() and not place.is_file():
         raise OSError(f"{os.fspath(path)} is not a regular file, which could be replaced.")
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"Folder not found: {place.parent}, needed to write {place.name}. Make it first.")
     temporary = place.with_name(f".mpboost-{secrets.token_hex(8)}.tmp")
     try:
         yield temporary

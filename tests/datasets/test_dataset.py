@@ -356,7 +356,7 @@ def test_one_class_is_refused():
 
 def test_targets_are_needed_or_given():
     dataset = BinnedDataset.from_arrays(X)
-    with pytest.raises(ValueError, match="the dataset was built without a target"):
+    with pytest.raises(ValueError, match=r"the dataset was built without a target\. Pass y"):
         MPBoostClassifier(**QUICK).fit(dataset)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         MPBoostClassifier(**QUICK).fit(dataset, Y[1:])

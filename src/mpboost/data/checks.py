@@ -249,7 +249,7 @@ def _check_targets(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
 def _check_values(estimator: BaseEstimator, y: Any) -> NDArray[np.float64]:
     if isinstance(y, np.ndarray) and y.size and y.ndim and y.dtype.kind in "OSTUMm":
         y = _read_values(y, type(estimator).__name__)
-    _refuse_nan(y)
+    _refuse_not_finite(y)
     y = np.asarray(check_y(y, y_numeric=True, estimator=estimator), dtype=np.float64)
     if len(y) and np.abs(y).max() > MAX_VALUE:
         raise ValueError(
@@ -293,7 +293,7 @@ def _check_labels(estimator: BaseEstimator, y: Any) -> NDArray[Any]:
         if all(isinstance(label, int) for label in distinct):  # bools, too
             whole = np.array(y.tolist())
             y = whole if whole.dtype.kind in "biu" else y
-    _refuse_nan(y)
+    _refuse_not_finite(y)
     return check_y(y, estimator=estimator)
 
 
@@ -314,9 +314,16 @@ def refuse_odd_labels(labels: NDArray[Any]) -> None:
         )
 
 
-def _refuse_nan(y: Any) -> None:
-    if isinstance(y, np.ndarray) and y.dtype.kind == "f" and np.isnan(y).any():
+def _refuse_not_finite(y: Any) -> None:
+    if not isinstance(y, np.ndarray) or y.dtype.kind != "f":
+        return
+    if np.isnan(y).any():
         raise ValueError("Input y contains NaN: remove the rows whose target is missing.")
+    if np.isinf(y).any():
+        raise ValueError(
+            f"Input y contains infinity or a value too large for {y.dtype!r}: remove these rows, or replace their "
+            "targets."
+        )
 
 
 def _check_weights(sample_weight: Any, y: NDArray[Any]) -> NDArray[np.float64] | None:

@@ -305,10 +305,12 @@ def _check_numbers(X: Any, **checks: Any) -> NDArray[Any]:
             raise
         return check_array(np.where(is_missing, np.nan, array), **checks)
     except ValueError as error:
-        if not str(error).startswith("could not convert string"):
+        is_text = str(error).startswith("dtype='numeric' is not compatible")  # an array of text and nothing else
+        if not is_text and not str(error).startswith("could not convert string"):
             raise
+        example = "" if is_text else f" ({error})"
         raise ValueError(
-            f"X contains text ({error}): list its columns in categorical_features, or convert them to numbers."
+            f"X contains text{example}: list its columns in categorical_features, or convert them to numbers."
         ) from error
 
 

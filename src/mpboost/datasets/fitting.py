@@ -94,7 +94,7 @@ def check_dataset_targets(
     if targets is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None: the dataset was built "
-            "without a target."
+            "without a target. Pass y, or build the dataset with a target."
         )
     if isinstance(targets, CodedTargets):
         return check_coded_targets(estimator, targets, weights)
