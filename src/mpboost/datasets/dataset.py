@@ -73,7 +73,6 @@ class BinnedDataset:
     --------
     >>> import numpy as np
     >>> from mpboost import BinnedDataset, MPGradientBoostingClassifier
-    >>> rng = np.random.default_rng(0)
     >>> def read_batches():  # anew at each call, say from files
     ...     rng = np.random.default_rng(0)
     ...     for _ in range(5):

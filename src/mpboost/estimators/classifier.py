@@ -114,8 +114,8 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         ``n_iter_no_change`` iterations; "paper" stops by Algorithm 2 of the paper. Both keep the learners up to the
         best iteration. None runs all iterations and keeps all learners.
     n_iter_no_change : int, default=100
-        Iterations without a noticeable gain before "patience" stops: one of 0.01 % of the score. It compares means over
-        the last ``n_iter_no_change // 5`` iterations, and does not look for the best one among the first
+        "patience" stops after so many iterations without a noticeable gain: more than 0.01 % of the score. It compares
+        means over the last ``n_iter_no_change // 5`` iterations, and does not look for the best one among the first
         ``n_iter_no_change // 2`` (twice as many with ``scoring``). It also stops if the score is perfect, or does not
         change at all, for ``n_iter_no_change // 2`` iterations.
     scoring : str, callable or None, default=None
@@ -136,7 +136,8 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of all random draws.
+        Seed of all random draws. With a whole number, the same data give the same model; None draws a new seed for each
+        fit.
 
     Attributes
     ----------
@@ -165,7 +166,8 @@ class MPBoostClassifier(ClassPredictions, PatchBooster):
         95 % confidence interval of ``oop_score_``: how far the score of this model on many new rows from the same
         source may be from it, because the judged rows are few. NaN if it is unknown.
     constant_score_ : float
-        The score of always predicting the same: the shares of the classes, or the largest one.
+        The score of a model that always predicts the most frequent class, with the shares of the classes as
+        probabilities: one that is not clearly better has learned nothing.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training score after each iteration. The former are not corrected: the fit stops by them.
     validation_score_, validation_scores_ : float, array of shape (n_iter_,)

@@ -108,9 +108,9 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         ``n_iter_no_change`` iterations of each model, and keeps the trees up to the best iteration. None runs all
         iterations and keeps all trees.
     n_iter_no_change : int, default=100
-        Iterations without a noticeable gain before "patience" stops: one of 0.2 % of the loss, or of 0.01 % of a score.
-        It compares means over the last ``n_iter_no_change // 20`` losses per model. It also stops if the score is
-        perfect, or the loss does not change at all, for half as many iterations.
+        "patience" stops after so many iterations, of each of ``n_models``, without a noticeable gain: more than 0.2 %
+        of the loss, or 0.01 % of a score. It compares means over the last ``n_iter_no_change // 20`` losses per model.
+        It also stops if the score is perfect, or the loss does not change at all, for half as many iterations.
     scoring : str, callable or None, default=None
         The score: what ``oop_scores_`` and the other scores are, and what "patience" watches. None is accuracy; the fit
         then stops by the loss. Otherwise the name of a scorer of scikit-learn ("balanced_accuracy", "roc_auc",
@@ -130,7 +130,8 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of all random draws.
+        Seed of all random draws. With a whole number, the same data give the same model; None draws a new seed for each
+        fit.
 
     Attributes
     ----------
@@ -163,7 +164,8 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         95 % confidence interval of ``oop_score_``: how far the score of this model on many new rows from the same
         source may be from it, because the judged rows are few. NaN if it is unknown.
     constant_score_ : float
-        The score of always predicting the same: the shares of the classes, or the largest one.
+        The score of a model that always predicts the most frequent class, with the shares of the classes as
+        probabilities: one that is not clearly better has learned nothing.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training score after each iteration.
     oop_losses_ : array of shape (n_iter_,)

@@ -104,9 +104,9 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         ``n_iter_no_change`` iterations of each model, and keeps the trees up to the best iteration. None runs all
         iterations and keeps all trees.
     n_iter_no_change : int, default=100
-        Iterations without a noticeable gain before "patience" stops: one of 0.2 % of the loss, or of 0.01 % of a score.
-        It compares means over the last ``n_iter_no_change // 20`` losses per model. It also stops if the score is
-        perfect, or the loss does not change at all, for half as many iterations.
+        "patience" stops after so many iterations, of each of ``n_models``, without a noticeable gain: more than 0.2 %
+        of the loss, or 0.01 % of a score. It compares means over the last ``n_iter_no_change // 20`` losses per model.
+        It also stops if the score is perfect, or the loss does not change at all, for half as many iterations.
     scoring : str, callable or None, default=None
         The score: what ``oop_scores_`` and the other scores are, and what "patience" watches. None is R^2; the fit then
         stops by the loss. Otherwise the name of a scorer of scikit-learn ("neg_mean_absolute_error",
@@ -126,7 +126,8 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
     n_jobs : int, default=None
         Number of threads; None means 1, -1 all processors. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of all random draws.
+        Seed of all random draws. With a whole number, the same data give the same model; None draws a new seed for each
+        fit.
 
     Attributes
     ----------
@@ -157,7 +158,7 @@ class MPGradientBoostingRegressor(ValuePredictions, GradientBooster):
         95 % confidence interval of ``oop_score_``: how far the score of this model on many new rows from the same
         source may be from it, because the judged rows are few. NaN if it is unknown.
     constant_score_ : float
-        The score of always predicting the same: the mean.
+        The score of a model that always predicts the mean: one that is not clearly better has learned nothing.
     oop_scores_, train_scores_ : array of shape (n_iter_,)
         Out-of-patch and training score after each iteration.
     oop_losses_ : array of shape (n_iter_,)

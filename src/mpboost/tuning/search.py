@@ -43,7 +43,8 @@ class OOPSearch(MetaEstimatorMixin, BaseEstimator):
     run more iterations: after equal iterations they would look worse than they are. The score of a candidate is the
     current out-of-patch score of its model, averaged with the scores just before and after it. A candidate that its own
     stopping rule has stopped stays in the tournament with its score. At ties the first candidate wins. ``X_val``, if
-    passed to fit, is only used for stopping; candidates are still compared by the out-of-patch score.
+    passed to fit, is only used for stopping; candidates are still compared by the out-of-patch score. With ``X_val``,
+    gradient models need a positive ``oop_size``: else they have no such score, which is an error.
 
     Each candidate holds its own binned data, one byte per value of X, until it has lost. In memory at the same time are
     those of the survivors of the first rung, one in ``factor``, and of the current candidate. Candidates are fitted one
