@@ -47,6 +47,12 @@ def test_worker_without_mpboost_is_refused():
         check_versions(client)
 
 
+def test_worker_that_is_lost_meanwhile_is_not_refused():
+    client = OddClient()
+    client._answer = OSError("Timed out during handshake while connecting")
+    check_versions(client)
+
+
 def test_roomiest_worker_has_the_most_memory_or_no_limit():
     small, large, free = Worker("a", "here", 1, 10), Worker("b", "here", 1, 20), Worker("c", "here", 1, None)
     assert find_roomiest([small, large]) is large

@@ -110,6 +110,8 @@ def check_versions(client: Any) -> None:
     """Raise a RuntimeError if a worker has another mpboost, Python or numpy than the client."""
     ours = find_versions()
     for address, theirs in client.run(find_versions, on_error="return").items():
+        if isinstance(theirs, OSError):  # the worker was lost meanwhile
+            continue
         if isinstance(theirs, BaseException):
             raise RuntimeError(f"Worker {address} cannot import mpboost ({theirs}): install it there.")
         for name, expected in ours.items():
