@@ -147,8 +147,10 @@ void bind_sampling(nb::module_& module) {
       },
       nb::arg("log_weights"), nb::arg("n"), nb::arg("first_row"), nb::arg("seed"), nb::arg("iterations"),
       nb::arg("purpose"), nb::arg("threads"),
-      "For each iteration, the first n items of a part of all items to arrive, in this order, and their times, (n, 3): "
-      "to be compared column by column. Items are numbered from the beginning of the part.");
+      "For each iteration, the first n items of a part of all items to arrive, and their times, (n, 3): to be compared "
+      "column by column. Items are in ascending order, those of weight zero after all others, and are numbered from "
+      "the "
+      "beginning of the part.");
   bind_race_of_votes<std::int16_t>(module);
   bind_race_of_votes<std::int32_t>(module);
 

@@ -484,13 +484,13 @@ std::vector<Arrivals> race_source(const Source& source, std::int64_t n_first, st
   return all;
 }
 
-// The first n of a heat, in their order.
-void add_times(std::vector<Arrival> heat, double number, std::int64_t n, Candidates& candidates) {
-  const auto n_kept = std::min(static_cast<std::ptrdiff_t>(n), std::ssize(heat));
-  std::partial_sort(heat.begin(), heat.begin() + n_kept, heat.end());
-  for (auto arrival = heat.begin(); arrival != heat.begin() + n_kept; ++arrival) {
-    candidates.items.push_back(arrival->item);
-    candidates.times.insert(candidates.times.end(), {number, arrival->log_time, arrival->rest});
+// The first n of a heat, in the order of items.
+void add_times(const std::vector<Arrival>& heat, double number, std::int64_t n, Candidates& candidates) {
+  const Arrival first_loser = Ranking(heat).find(n);
+  for (const Arrival& arrival : heat) {
+    if (!(arrival < first_loser)) continue;
+    candidates.items.push_back(arrival.item);
+    candidates.times.insert(candidates.times.end(), {number, arrival.log_time, arrival.rest});
   }
 }
 
@@ -499,10 +499,10 @@ std::vector<Candidates> race_part_of(const Source& source, std::int64_t n, std::
                                      std::span<const Stream> streams, Threads& threads) {
   std::vector<Candidates> all(streams.size());
   if (n <= 0 || streams.empty()) return all;
-  auto heats = run_heats(source, n, streams, first_item, threads);
+  const auto heats = run_heats(source, n, streams, first_item, threads);
   for (std::size_t k = 0; k < streams.size(); ++k) {
     const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());
-    add_times(std::move(heats[k]), 0.0, n, all[k]);
+    add_times(heats[k], 0.0, n, all[k]);
     if (n_left > 0) add_times(run_second_heat(source, n_left, streams[k], first_item, threads), 1.0, n_left, all[k]);
   }
   return all;

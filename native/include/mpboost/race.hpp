@@ -39,9 +39,10 @@ template <class Weights>
 std::vector<Arrivals> race(const Weights& weights, std::int64_t n_first, std::int64_t n_next,
                            std::span<const Stream> streams, Threads& threads);
 
-// The first items of a part of all items to arrive, in the order of their arrival. Times are [item][3], ordered by the
-// first number, then by the second and the third: the heat, 1 for items of weight zero; the logarithm of the time; and
-// what its last bits could not hold. Equal times are ordered by items.
+// The first items of a part of all items to arrive: in ascending order, those of weight zero after all others. Times
+// are [item][3], to be compared by the first number, then by the second and the third: the heat, 1 for items of weight
+// zero; the logarithm of the time; and what its last bits could not hold. Of equal times, that of the lower item counts
+// as the earlier.
 struct Candidates {
   std::vector<std::int64_t> items;
   std::vector<double> times;

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Positions
+from mpboost._arrays import Floats, Mask, Positions
 from mpboost._shards import Shards
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
@@ -35,7 +35,7 @@ class Candidates:
     Attributes
     ----------
     rows : int64 array of shape (n,)
-        The rows, counted over all shards.
+        The rows, counted over all shards; in ascending order, those of weight zero after all others.
     times : float64 array of shape (n, 3)
         When they arrive, to be compared column by column.
     labels : array of shape (n,)
@@ -95,38 +95,40 @@ class JoinedCandidates:
     ----------
     parts : sequence of Candidates
         Those of each shard.
+    n_first : int
+        How many rows the minipatch has.
     n_wanted : int
-        How many rows are wanted.
+        How many rows are wanted, with those that arrive next.
 
     Attributes
     ----------
-    by_arrival : int64 array
-        The first ``n_wanted`` rows of all, in the order of their arrival; equal times go to lower rows.
+    first, following : int64 array
+        The first ``n_first`` rows of all to arrive, and the next ones; sorted.
     shares : list of float
-        The share of each shard in these.
+        The share of each shard in both.
     is_short : bool
         Whether a shard may have more of them than it sent.
     """
 
-    def __init__(self, parts: Sequence[Candidates], n_wanted: int):
+    def __init__(self, parts: Sequence[Candidates], n_first: int, n_wanted: int):
         self._parts = parts
         self._rows = np.concatenate([part.rows for part in parts])
         self._labels = np.concatenate([part.labels for part in parts])
-        self._order = _order_times(self._rows, np.concatenate([part.times for part in parts]))[:n_wanted]
-        self.by_arrival = self._rows[self._order]
-        sizes = [len(part.rows) for part in parts]
-        shards = np.searchsorted(np.cumsum(sizes), self._order, side="right")
-        counts = np.bincount(shards, minlength=len(parts)).tolist()
+        self._is_first, is_wanted = _find_first(self._rows, [part.times for part in parts], n_first, n_wanted)
+        # A stable sort takes hardly any time, since rows are in order already unless some have weight zero.
+        self.first = np.sort(self._rows[self._is_first], kind="stable")
+        self.following = np.sort(self._rows[is_wanted & ~self._is_first], kind="stable")
+        ends = np.cumsum([len(part.rows) for part in parts])
+        counts = [int(np.count_nonzero(each)) for each in np.split(is_wanted, ends[:-1])]
         self.shares = [count / n_wanted for count in counts]
         self.is_short = any(
-            count == size < n_wanted and not part.are_all
-            for count, size, part in zip(counts, sizes, parts, strict=True)
+            count == len(part.rows) < n_wanted and not part.are_all for count, part in zip(counts, parts, strict=True)
         )
 
-    def find_one_class(self, n_first: int) -> Any:
-        """Return the label that the first rows to arrive all have; None if they differ."""
-        labels = self._labels[self._order[:n_first]]
-        return labels[0] if (labels == labels[0]).all() else None
+    def find_one_class(self) -> Any:
+        """Return the label that all rows of the minipatch have; None if they differ."""
+        label = self._labels[self._is_first.argmax()]
+        return None if (self._is_first & (self._labels != label)).any() else label
 
     def make_question(self, question: Labels[Any], other: Likeliest | None) -> Labels[Any]:
         """Return the question about the candidates alone, and perhaps another row; rows are those of all shards."""
@@ -147,14 +149,19 @@ class JoinedCandidates:
         return Labels(by_row(labels), LogWeights(by_row(log_weights)), sample_weights, question.are_classes)
 
 
-def _order_times(rows: Positions, times: Floats) -> Positions:
-    """Return the positions of candidates in the order of their times; equal ones go to lower rows."""
-    heats, logs, rests = times.T
-    order = np.argsort(logs, kind="stable")  # quick, since the candidates of each shard are in order
-    in_order = logs[order]
-    if heats.any() or (in_order[1:] == in_order[:-1]).any():
-        order = np.lexsort((rows, rests, logs, heats))
-    return order
+def _find_first(rows: Positions, of_parts: list[Floats], n_first: int, n_wanted: int) -> tuple[Mask, Mask]:
+    """Tell which candidates are the first ``n_first`` and ``n_wanted`` to arrive; of equal times, lower rows are."""
+    logs = np.concatenate([times[:, 1] for times in of_parts])
+    n_first, n_wanted = min(n_first, len(rows)), min(n_wanted, len(rows))
+    if not any(times[:, 0].any() for times in of_parts):
+        last, last_wanted = np.partition(logs, [n_first - 1, n_wanted - 1])[[n_first - 1, n_wanted - 1]]
+        is_first, is_wanted = logs <= last, logs <= last_wanted
+        if np.count_nonzero(is_first) == n_first and np.count_nonzero(is_wanted) == n_wanted:
+            return is_first, is_wanted
+    heats, logs, rests = np.concatenate(of_parts).T
+    ranks = np.empty(len(rows), dtype=np.int64)
+    ranks[np.lexsort((rows, rests, logs, heats))] = np.arange(len(rows))
+    return ranks < n_first, ranks < n_wanted
 
 
 class _ByRow:

@@ -147,24 +147,23 @@ class ObservationSampler:
         """Draw rows from the candidates of all shards, as ``_sample`` does from all rows."""
         draws, asked, is_short, shares = dict[int, Draw](), dict[int, Any](), False, [0.0] * len(parts)
         for (place, (iteration, label)), of_race in zip(races.items(), zip(*parts, strict=True), strict=True):
-            joined = JoinedCandidates([candidates for candidates, _ in of_race], n_wanted)
+            joined = JoinedCandidates([candidates for candidates, _ in of_race], self.n_drawn, n_wanted)
             shares = [*map(max, shares, joined.shares)]
             if joined.is_short:
                 asked[place], is_short = label, True
                 continue
-            first, following = map(np.sort, np.split(joined.by_arrival, [self.n_drawn]))
             if question.sample_weights is None and label is None:
                 one_class = None
                 if question.are_classes and self.n_drawn > 1:
-                    one_class = joined.find_one_class(self.n_drawn)
+                    one_class = joined.find_one_class()
                 if one_class is None:
-                    draws[place] = Draw(first, following)
+                    draws[place] = Draw(joined.first, joined.following)
                 else:
                     asked[place] = one_class
                 continue
             other = min((other for _, other in of_race if other is not None), default=None)
             about = joined.make_question(question, other)
-            arrivals = self._fill(iteration, about, n_rows, first, following)
+            arrivals = self._fill(iteration, about, n_rows, joined.first, joined.following)
             if label is None and is_of_one_class(about, arrivals.rows):
                 asked[place] = about.values[arrivals.rows[0]]
                 continue
