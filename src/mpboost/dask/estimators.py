@@ -15,8 +15,9 @@ class DaskMPBoostClassifier(DaskClassifier, local=MPBoostClassifier):
     Parameters
     ----------
     **parameters
-        Those of ``MPBoostClassifier``. ``n_jobs`` is the number of threads on each worker; None for those of the
-        worker. ``warm_start=True`` is not possible.
+        Those of ``MPBoostClassifier``. ``n_jobs`` is the number of threads on each worker that trains; None for
+        those that Dask was given: of the worker or, with placement "one", of all workers on its machine.
+        ``warm_start=True`` is not possible.
     client : distributed.Client, default=None
         The client of the cluster; None for the one that was made last.
     placement : {"auto", "one", "sharded"}, default="auto"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats
+from mpboost._wording import list_names
 from mpboost.data.problem import Problem
 from mpboost.learners.splits import read_splits
 
@@ -145,8 +146,13 @@ def _check_interactions(given: Any, names: NDArray[Any] | None, n_features: int)
 
 def _look_up_feature(key: Any, names: NDArray[Any] | None, n_features: int, parameter: str) -> int:
     if isinstance(key, str):
-        if names is None or key not in names:
-            raise ValueError(f"{parameter} contains a feature {key!r} that X does not have.")
+        if names is None:
+            raise ValueError(
+                f"{parameter} contains a feature {key!r} that X does not have: its features have no names, so pass "
+                f"numbers from 0 to {n_features - 1}."
+            )
+        if key not in names:
+            raise ValueError(f"{parameter} contains a feature {key!r} that X does not have; it has {list_names(names)}.")
         return int(np.flatnonzero(names == key)[0])
     if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < n_features:
         raise ValueError(

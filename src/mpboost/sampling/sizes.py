@@ -116,5 +116,6 @@ def _count(name: str, size: Size, limit: int) -> int:
     if not isinstance(size, int | np.integer):
         return max(1, int(float(size) * limit))
     if size > limit:
-        raise ValueError(f"{name}={size} is more than the {limit} in the data; choose a smaller number.")
+        of_what = "rows" if name == "max_samples" else "features"
+        raise ValueError(f"{name}={size} is more than the {limit} {of_what} of X; choose a smaller number.")
     return int(size)
