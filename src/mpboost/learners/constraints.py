@@ -152,7 +152,7 @@ def _look_up_feature(key: Any, names: NDArray[Any] | None, n_features: int, para
                 f"numbers from 0 to {n_features - 1}."
             )
         if key not in names:
-            raise ValueError(f"{parameter} contains a feature {key!r} that X does not have; it has {list_names(names)}.")
+            raise ValueError(f"{parameter} contains a feature {key!r} that X does not have. X has {list_names(names)}.")
         return int(np.flatnonzero(names == key)[0])
     if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < n_features:
         raise ValueError(
