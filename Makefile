@@ -42,10 +42,13 @@ demo: $(VENV)/demo.stamp  ## Train on digits by the command line, draw pictures,
 demo-dask: $(VENV)/package.stamp  ## Train on a Dask cluster of two workers on this machine.
 	$(BIN)/python examples/dask_demo.py
 
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+# Matrix products and scikit-learn's loops of one thread: more of them only wait for each other where each processor has a
+# process of tests already.
+TEST_PYTHON := OMP_NUM_THREADS=1 $(BIN)/python
+PYTEST := $(TEST_PYTHON) -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 test: lint types  ## Lint, check types, run all tests: what CI runs.
 	$(PYTEST)
-	$(BIN)/python -m pytest -q --doctest-modules --pyargs mpboost
+	$(TEST_PYTHON) -m pytest -q --doctest-modules --pyargs mpboost
 
 test-fast: $(VENV)/package.stamp  ## Run the tests that are not marked slow: for every few edits.
 	$(PYTEST) -m "not slow"
