@@ -70,9 +70,10 @@ def judge_splits(
             before = find_opinion(labels[rows[seen]], weights[seen])
         promised = kept = Fraction(0)
         for (side, seen_here, judges_here), after in zip(sides, opinions, strict=True):
-            for label, n_rows in Counter(labels[judges_here].tolist()).items():
-                kept += n_rows * (approve(after, label, origin) - approve(before, label, origin))
-            promised += len(judges_here) * (agree(after, after, origin) - agree(before, after, origin))
+            if len(judges_here):
+                truth = find_opinion(labels[judges_here], np.ones(len(judges_here), dtype=object))
+                kept += len(judges_here) * (agree(after, truth, origin) - agree(before, truth, origin))
+                promised += len(judges_here) * (agree(after, after, origin) - agree(before, after, origin))
             if split[side] >= 0:
                 open_nodes.append((split[side], seen_here, judges_here))
         gains.append(Gain(int(split["feature"]), len(seen), promised, kept))
@@ -100,7 +101,13 @@ def find_opinion(labels: NDArray[Any], weights: NDArray[np.object_]) -> Any:
     total = sum(sums.values())
     if labels.dtype == np.uint16:
         return {label: Fraction(weight, total) for label, weight in sums.items()}
-    return sum(Fraction(label) * weight for label, weight in sums.items()) / total
+    ratios = [label.as_integer_ratio() for label in sums]
+    unit = max(denominator for _, denominator in ratios)
+    whole = sum(
+        weight * numerator * (unit // denominator)
+        for weight, (numerator, denominator) in zip(sums.values(), ratios, strict=True)
+    )
+    return Fraction(whole, unit * total)
 
 
 def mix(left: Any, right: Any, share: Fraction) -> Any:
@@ -110,15 +117,11 @@ def mix(left: Any, right: Any, share: Fraction) -> Any:
     return share * left + (1 - share) * right
 
 
-def approve(opinion: Any, label: Any, origin: Fraction) -> Fraction:
-    """Tell how well an opinion fits a label: its share, or the mean times the label, of numbers from an origin."""
-    if isinstance(opinion, dict):
-        return opinion.get(label, Fraction(0))
-    return opinion * (Fraction(label) - origin)
-
-
 def agree(opinion: Any, truth: Any, origin: Fraction) -> Fraction:
-    """Tell how well an opinion fits labels that are on average as another opinion says."""
+    """Tell how well an opinion fits labels that are on average as another opinion says.
+
+    A label is fitted as well as its share says, or as the mean times the label, of numbers from an origin.
+    """
     if isinstance(opinion, dict):
         return sum((share * opinion.get(k, Fraction(0)) for k, share in truth.items()), Fraction(0))
     return opinion * (truth - origin)
