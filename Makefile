@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja wheel
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo demo-dask test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-inference bench-compare benchmarks docs fingerprints sanitize sanitize-threads arm clang tidy clean
+.PHONY: help demo demo-dask test test-fast test-benchmarks test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-inference bench-compare benchmarks docs fingerprints sanitize sanitize-threads arm clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -46,12 +46,15 @@ demo-dask: $(VENV)/package.stamp  ## Train on a Dask cluster of two workers on t
 # process of tests already.
 TEST_PYTHON := OMP_NUM_THREADS=1 $(BIN)/python
 PYTEST := $(TEST_PYTHON) -m pytest -q -n auto --maxprocesses 4 --dist loadfile
-test: lint types  ## Lint, check types, run all tests: what CI runs.
-	$(PYTEST)
+test: lint types  ## Lint, check types, run all tests but the longest of benchmarks: what CI runs.
+	$(PYTEST) -m "not benchmark"
 	$(TEST_PYTHON) -m pytest -q --doctest-modules --pyargs mpboost
 
 test-fast: $(VENV)/package.stamp  ## Run the tests that are not marked slow: for every few edits.
 	$(PYTEST) -m "not slow"
+
+test-benchmarks: $(VENV)/package.stamp  ## Run the tests of benchmarks, also those that `make test` leaves out.
+	$(PYTEST) tests/benchmarks
 
 coverage: $(VENV)/package.stamp  ## Run all tests and list the lines that none reaches; fail if there are too many.
 	$(PYTEST) --cov

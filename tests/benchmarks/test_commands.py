@@ -56,6 +56,7 @@ def digits():
     return X[:250], y[:250], X[250:], y[250:]
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 @needs("mnist.npz")
 def test_speed_quick_prints_all_sections(tmp_path):
@@ -79,6 +80,7 @@ def test_speed_quick_prints_all_sections(tmp_path):
     assert sorted(path.stem for path in tmp_path.iterdir()) == names
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 @needs("mnist.npz")
 def test_quality_quick_prints_tables_and_draws_the_ablation(tmp_path):
@@ -97,6 +99,7 @@ def test_categories_quick_compares_both_ways(tmp_path, capsys):
     assert [word for word in ("codes", "categories", "difference", "of 2 seeds") if word not in printed] == []
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 def test_noise_columns_quick_measures_credit_and_harm(tmp_path, monkeypatch):
     kinds = {
@@ -136,6 +139,7 @@ def test_unknown_set_is_named(benchmark, capsys):
     assert "'no-such'" in capsys.readouterr().err
 
 
+@pytest.mark.benchmark
 def test_imports_quick_compares_with_scikit_learn(tmp_path):
     assert imports.main(["--quick", "--output", str(tmp_path)]) == 0
     rows = {row["import"]: row for row in read_rows(tmp_path / "imports.csv")}
@@ -184,6 +188,7 @@ def test_rare_classes_quick_has_a_line_for_each_contestant(tmp_path):
     assert all(float(row["AUC"]) > 0.8 for row in rows)
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 def test_command_line_quick_measures_commands_and_readers(tmp_path, monkeypatch):
     testing, app = pytest.importorskip("typer.testing"), importlib.import_module("mpboost.cli.app").app
@@ -246,6 +251,7 @@ def test_flip_changes_so_many_labels_and_no_others():
     assert np.unique(flipped.y).tolist() == [0, 1, 2]
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 @needs_linux
 def test_sparse_quick_measures_both_formats(tmp_path, capsys):

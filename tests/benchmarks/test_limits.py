@@ -26,6 +26,7 @@ def test_page_has_the_tables_and_pictures_of_the_results():
         assert (limits.IMAGES / f"{stem}.png").exists()
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 def test_limits_quick_measures_and_draws(tmp_path):
     assert limits.main(["--quick", "--output", str(tmp_path)]) == 0
