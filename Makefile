@@ -7,7 +7,7 @@ BUILD_TOOLS := scikit-build-core nanobind cmake ninja wheel
 SOURCES := $(shell find src native -type f -not -path '*/__pycache__/*') CMakeLists.txt pyproject.toml
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: help demo demo-dask test test-fast test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-inference bench-compare benchmarks docs fingerprints sanitize sanitize-threads arm clang tidy clean
+.PHONY: help demo demo-dask test test-fast test-benchmarks test-lowest coverage lint format types hooks wheel fuzz bench bench-quality bench-tasks bench-labels bench-noise bench-defaults bench-choices bench-gradient paper bench-peers bench-scaling bench-frontier bench-threads bench-rounds bench-fits bench-ten-million bench-datasets bench-export bench-inference bench-compare benchmarks docs fingerprints sanitize sanitize-threads arm clang tidy clean
 
 help:  ## List the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -42,13 +42,19 @@ demo: $(VENV)/demo.stamp  ## Train on digits by the command line, draw pictures,
 demo-dask: $(VENV)/package.stamp  ## Train on a Dask cluster of two workers on this machine.
 	$(BIN)/python examples/dask_demo.py
 
-PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile
-test: lint types  ## Lint, check types, run all tests: what CI runs.
-	$(PYTEST)
-	$(BIN)/python -m pytest -q --doctest-modules --pyargs mpboost
+# Matrix products and scikit-learn's loops of one thread: more of them only wait for each other where each processor has a
+# process of tests already.
+TEST_PYTHON := OMP_NUM_THREADS=1 $(BIN)/python
+PYTEST := $(TEST_PYTHON) -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+test: lint types  ## Lint, check types, run all tests but the longest of benchmarks: what CI runs.
+	$(PYTEST) -m "not benchmark"
+	$(TEST_PYTHON) -m pytest -q --doctest-modules --pyargs mpboost
 
 test-fast: $(VENV)/package.stamp  ## Run the tests that are not marked slow: for every few edits.
 	$(PYTEST) -m "not slow"
+
+test-benchmarks: $(VENV)/package.stamp  ## Run the tests of benchmarks, also those that `make test` leaves out.
+	$(PYTEST) tests/benchmarks
 
 coverage: $(VENV)/package.stamp  ## Run all tests and list the lines that none reaches; fail if there are too many.
 	$(PYTEST) --cov

@@ -69,6 +69,7 @@ def test_table_has_the_median_of_the_sets_with_classes():
     assert last == "| median of the four sets of classes |  |  | +5 % | -25 % |"
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 @needs("spambase.npz")
 @needs("cpu_act.npz")

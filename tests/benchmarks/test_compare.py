@@ -98,7 +98,8 @@ def test_interval_holds_the_mean_as_often_as_it_says():
     assert np.mean([low < 0.3 < high for _, low, high in intervals]) == pytest.approx(0.8, abs=0.06)
 
 
-def test_worker_is_measured_in_turns_and_failures_are_told(tmp_path):
+def test_worker_is_measured_in_turns_and_failures_are_told(tmp_path, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # the worker has it from us, not from `make test`
     names = ["same", "slow", "worse", "import", "new", "broken", "crash"]
     advanced = []
     with stand_ins(tmp_path) as (base, head):

@@ -72,6 +72,7 @@ def test_features_quick_ranks_by_both_importances(tmp_path, capsys):
     assert f"our default: {'met' if is_met else 'MISSED'}" in capsys.readouterr().out
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 @needs("spambase.npz")
 def test_choices_quick_varies_one_parameter_in_other_processes(tmp_path):

@@ -9,7 +9,7 @@ from benchmarks.common.folders import RESULTS
 from benchmarks.common.pages import fill, list_tables
 from benchmarks.common.results import read_rows, write_rows
 from benchmarks.inference import __main__ as command
-from benchmarks.inference import methods, page, simulations
+from benchmarks.inference import limits, methods, page, simulations
 from benchmarks.inference.simulations import Case, list_cases, simulate, write_percent
 from benchmarks.inference.tests_of_features import COLUMNS
 from benchmarks.inference.worlds import N_SIGNALS, TARGETS, WORLDS, make_world
@@ -77,8 +77,11 @@ def test_methods_find_strong_signals(name, target, monkeypatch):
 
 @pytest.mark.slow
 def test_quick_run_writes_files_and_leaves_the_page_alone(tmp_path, monkeypatch):
+    shown = []
     monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(limits, "show", lambda folder, *, quick: shown.append((folder, quick)))  # see test_limits.py
     assert command.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert shown == [(tmp_path, True)]
     assert [row["method"] for row in read_rows(tmp_path / "tests.csv")] == list(methods.METHODS)
     assert all(float(row["seconds"]) > 0 for row in read_rows(tmp_path / "speed.csv"))
     assert not (tmp_path / "page.md").exists()

@@ -26,15 +26,26 @@ def test_page_has_the_tables_and_pictures_of_the_results():
         assert (limits.IMAGES / f"{stem}.png").exists()
 
 
+@pytest.mark.benchmark
 @pytest.mark.slow
 def test_limits_quick_measures_and_draws(tmp_path):
-    assert limits.main(["--quick", "--only", "drift", "together", "twins", "--output", str(tmp_path)]) == 0
+    assert limits.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert all(read_rows(tmp_path / f"limits_{name}.csv") for name in limits.STUDIES)
     drift = read_rows(tmp_path / "limits_drift.csv")
     assert [(row["shift"], row["model"]) for row in drift[:2]] == [("0", "votes"), ("0", "gradient")]
     held = [float(row["interval held"]) for row in drift if row["model"] == "votes"]
     assert abs(held[0] - 90) < 4
     assert held[-1] < 75  # a drift breaks intervals
-    assert sorted(path.stem for path in (tmp_path / "images").iterdir()) == ["source", "twins"]
+    assert sorted(path.stem for path in (tmp_path / "images").iterdir()) == sorted(PICTURES)
+
+
+@pytest.mark.slow
+def test_picture_is_drawn_as_soon_as_its_studies_are_there(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(limits, "draw_pictures", drawn.append)
+    assert limits.main(["--quick", "--only", "drift", "--output", str(tmp_path)]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["limits_drift.csv"]
+    assert drawn == [tmp_path]
 
 
 def test_labels_are_wrong_where_it_is_said():

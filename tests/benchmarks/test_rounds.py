@@ -53,6 +53,7 @@ def test_rounds_compare_the_default_with_one_and_go_on(tmp_path, fitted, capsys)
     assert len(read_rows(tmp_path / "fits.csv")) == 12
 
 
+@pytest.mark.benchmark
 @needs("colon.npz")
 def test_rounds_run_in_two_processes_with_the_library_as_it_is(tmp_path):
     arguments = ["--only", "colon", "--seeds", "1", "--contestants", "MPBoost", "--workers", "2"]

@@ -237,21 +237,18 @@ class TestManyIterations:
 
     @pytest.mark.parametrize("weighting", WEIGHTINGS)
     @pytest.mark.parametrize(
-        ("share_right", "highest_margin", "lowest_margin"),
+        ("share_right", "highest_margin", "lowest_margin", "momentum"),
         [
-            pytest.param(1.0, 10_000, 10_000, id="all right"),
-            pytest.param(0.0, -10_000, -10_000, id="all wrong"),
-            pytest.param(0.5, 10_000, -10_000, id="half right"),
+            pytest.param(1.0, 10_000, 10_000, 0.01, id="all right"),
+            pytest.param(0.0, -10_000, -10_000, 0.9, id="all wrong"),
+            pytest.param(0.5, 10_000, -10_000, 1.0, id="half right"),
         ],
     )
-    def test_boost_keeps_distributions_at_extreme_margins(self, weighting, share_right, highest_margin, lowest_margin):
+    def test_boost_keeps_distributions_at_extreme_margins_and_any_momentum(
+        self, weighting, share_right, highest_margin, lowest_margin, momentum
+    ):
         X, labels = make_data(n_samples=40, n_features=6)
         votes = np.where(np.arange(40) < 40 * share_right, labels, -labels).astype(np.int8)
-        run = self.check(X, labels, weighting=weighting, learner=self.FixedLearner(votes))
+        run = self.check(X, labels, weighting=weighting, momentum=momentum, learner=self.FixedLearner(votes))
         margins = labels * run.parts.task.votes
         assert (margins.max(), margins.min()) == (highest_margin, lowest_margin)
-
-    @pytest.mark.parametrize("momentum", [0.01, 0.9, 1.0])
-    def test_boost_keeps_the_mass_of_q_at_any_momentum(self, momentum):
-        X, labels = make_data(n_samples=40, n_features=6)
-        self.check(X, labels, momentum=momentum, learner=self.FixedLearner(labels))

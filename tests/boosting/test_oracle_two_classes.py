@@ -66,6 +66,7 @@ QUICK = [
     "logistic",
     "exponential",
     "hard_logistic",
+    "exploration",
     "small trees",
     "uniform features",
     "weights",
@@ -77,6 +78,7 @@ QUICK = [
     "rule by rows",
     "rule for q",
     "rounds of 5, rate by noise, weights, unseen rows",
+    "rounds of 5, unseen rows, patches of 3 rows",
 ]
 
 
@@ -109,10 +111,16 @@ def test_boost_matches_the_oracle(monkeypatch, options):
     monkeypatch.setattr("mpboost.learners.node_sizes.N_WARM_UP", 5)
     X, labels, options = pose(make_data, options)
     oracle, recorder = make_oracle(X, labels, options), Recorder()
-    boost_for(make_run(X, labels, **options), 50, recorder)
-    F_before = np.zeros(len(labels), dtype=int)
+    boost_for(make_run(X, labels, seed=99, **options), 50, recorder)
+    sizes, round_size = options.get("patch", (40, 5)), options.get("round_size", 1)
+    F_before, drawn = np.zeros(len(labels), dtype=int), []
     assert len(recorder.records) == 50
-    for record in recorder.records:
+    for t, record in enumerate(recorder.records, start=1):
+        drawn = drawn or oracle.draw_round(sizes, 99, t, round_size, options.get("exploration", 0.0))
+        R, C, U, p = drawn.pop(0)
+        assert is_completion(R, record.R, labels, p)
+        assert record.C.tolist() == C.tolist()
+        assert record.U.tolist() == [i for i in U if i not in record.R]
         oracle.iterate(record.R, record.C, record.U, record.patch_weights)
         np.testing.assert_array_equal(record.F - F_before, oracle.h)
         np.testing.assert_array_equal(record.F, oracle.F)
@@ -128,27 +136,6 @@ def test_boost_matches_the_oracle(monkeypatch, options):
         F_before = record.F
     assert (oracle.learning_rate != recorder.records[0].rate) == oracle.is_auto
     assert (len(set(oracle.limits)) > 1) == (options.get("min_samples_split") == "auto")
-
-
-@pytest.mark.parametrize(
-    "options",
-    list_cases(
-        RUNS, ["logistic", "exploration", "weights", "rule by rows", "rounds of 5, unseen rows, patches of 3 rows"]
-    ),
-)
-def test_boost_draws_from_the_distributions_of_the_oracle(options):
-    X, labels, options = pose(make_data, options)
-    n, m = options.get("patch", (40, 5))
-    oracle, recorder = make_oracle(X, labels, options), Recorder()
-    boost_for(make_run(X, labels, seed=99, **options), 50, recorder)
-    eps, round_size, drawn = options.get("exploration", 0.0), options.get("round_size", 1), []
-    for t, record in enumerate(recorder.records, start=1):
-        drawn = drawn or oracle.draw_round((n, m), 99, t, round_size, eps)
-        R, C, U, p = drawn.pop(0)
-        assert is_completion(R, record.R, labels, p)
-        assert record.C.tolist() == C.tolist()
-        assert record.U.tolist() == [i for i in U if i not in record.R]
-        oracle.iterate(record.R, record.C, record.U, record.patch_weights)
 
 
 @pytest.mark.parametrize("importance", ["impurity", pytest.param("out_of_patch", marks=pytest.mark.slow)])

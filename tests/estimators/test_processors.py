@@ -15,7 +15,8 @@ from tests.support.real_data import PROJECT
 def run_fingerprints(*arguments, **environment):
     """Fit models in a fresh process; return their fingerprints, and those of functions of other libraries."""
     command = [sys.executable, "-m", "tests.support.fingerprints", *arguments]
-    environment = os.environ | environment
+    inherited = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}  # `make test` sets it
+    environment = inherited | environment
     run = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, timeout=300, check=True)
     return json.loads(run.stdout)
 

@@ -112,6 +112,15 @@ CASES = {
 def test_shards_give_the_model_of_one_table(tmp_path, case):
     model, y, weights = case
     expected = digest(clone(model).fit(X, y, weights), tmp_path / "whole")
+    bounds = [0, CHUNK, 3 * CHUNK, N_ROWS]  # one chunk, two, and a part of one
+    assert digest(fit_in_shards(model, bounds, X, y, weights), tmp_path / "shards") == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["two classes, weights", "four classes, margin", "numbers", "log loss, weights"])
+def test_number_of_shards_does_not_matter(tmp_path, case):
+    model, y, weights = CASES[case]
+    expected = digest(clone(model).fit(X, y, weights), tmp_path / "whole")
     for bounds in ([0, N_ROWS], [0, CHUNK, N_ROWS], [0, CHUNK, 2 * CHUNK, 3 * CHUNK, N_ROWS]):
         assert digest(fit_in_shards(model, bounds, X, y, weights), tmp_path / "shards") == expected
 

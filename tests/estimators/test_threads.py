@@ -184,27 +184,33 @@ def test_fit_that_fails_leaves_no_threads_behind(rows):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
-@pytest.mark.parametrize("name", [name for name in mpboost.__all__ if name.startswith("MP")])
-def test_fit_and_predict_warn_of_threads_that_cannot_start_and_go_on(name):
+def test_fit_and_predict_warn_of_threads_that_cannot_start_and_go_on():
+    names = [name for name in mpboost.__all__ if name.startswith("MP")]
+    assert len(names) == 4
     output = run_short_of_threads(f"""
 import warnings
 import joblib, numpy as np
 X = np.arange(360_000.0).reshape(-1, 6) * 7919 % 1009
 y = np.where(X[:, 0] > X[:, 1], 1.0, -1.0)
-def learn(n_jobs):
+def learn(name, n_jobs):
     with warnings.catch_warnings(record=True) as caught:
-        model = mpboost.{name}(n_estimators=5, max_samples=300, random_state=0, n_jobs=n_jobs).fit(X, y)
+        warnings.simplefilter("always")
+        model = getattr(mpboost, name)(n_estimators=5, max_samples=300, random_state=0, n_jobs=n_jobs).fit(X, y)
         outputs = model.predict(X)
     for warning in caught:
         print(warning.category.__name__, warning.message)
     return joblib.hash(outputs)
-print(learn(1) == learn(4))
+for name in {names}:
+    print(name, learn(name, 1) == learn(name, 4))
 """)
     warning = "RuntimeWarning n_jobs=4 asks for 4 threads, but the system started only 2"
-    fit, predict, same = output.splitlines()
-    assert fit.startswith(warning)
-    assert predict.startswith(warning)  # two threads again: that of the fit has ended
-    assert same == "True"
+    lines = output.splitlines()
+    assert len(lines) == 3 * len(names)
+    for k, name in enumerate(names):
+        fit, predict, same = lines[3 * k : 3 * k + 3]
+        assert fit.startswith(warning)
+        assert predict.startswith(warning)  # two threads again: that of the fit has ended
+        assert same == f"{name} True"
 
 
 # Forks

@@ -7,7 +7,7 @@ import pytest
 
 from mpboost import _native
 from mpboost.learners.splits import SPLIT_DTYPE
-from tests.support.native.naive_importance import credit_splits, normalise, sum_gains
+from tests.support.native.naive_importance import credit_splits, judge_splits, normalise, sum_gains
 from tests.support.native.naive_tree import (
     MISSING,
     as_columns,
@@ -78,11 +78,10 @@ def test_unseen_importances_of_grown_trees_match_naive_twin(draw, make_grower, w
         tree = grown.tree
         assert (len(tree.category_sets) > 0) == (is_categorical is not None)
         credits = measure(tree, codes, labels, rows, features, unseen, weights)
-        naive = credit_splits(read_splits(tree), codes, rows, features, labels, unseen, weights, read_sets(tree))
-        np.testing.assert_allclose(credits, naive, rtol=1e-9, atol=1e-9)
+        naive = judge_splits(read_splits(tree), codes, rows, labels, unseen, weights, read_sets(tree))
+        np.testing.assert_allclose(credits, credit_splits(naive, features), rtol=1e-9, atol=1e-9)
         sizes = measure_sizes(tree, codes, labels, rows, unseen, weights)
-        naive = sum_gains(read_splits(tree), codes, rows, labels, unseen, weights, read_sets(tree))
-        np.testing.assert_allclose(sizes, naive, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(sizes, sum_gains(naive), rtol=1e-9, atol=1e-9)
         # What the grower knows of the tree changes no bit.
         np.testing.assert_array_equal(measure(grown, codes, labels, rows, features, unseen, weights), credits)
         np.testing.assert_array_equal(measure_sizes(grown, codes, labels, rows, unseen, weights), sizes)
@@ -105,11 +104,10 @@ def test_unseen_importances_of_foreign_trees_match_naive_twin(draw, make_grower,
         tree = make_tree(splits, np.ones(len(splits) + 1), 5, sets)
         weights = 10.0 ** rng.uniform(-1, 1, len(rows)) if weighted else None
         credits = measure(tree, codes, labels, rows, features, unseen, weights)
-        naive = credit_splits(splits, codes, rows, features, labels, unseen, weights, sets)
-        np.testing.assert_allclose(credits, naive, rtol=1e-9, atol=1e-9)
+        naive = judge_splits(splits, codes, rows, labels, unseen, weights, sets)
+        np.testing.assert_allclose(credits, credit_splits(naive, features), rtol=1e-9, atol=1e-9)
         sizes = measure_sizes(tree, codes, labels, rows, unseen, weights)
-        naive = sum_gains(splits, codes, rows, labels, unseen, weights, sets)
-        np.testing.assert_allclose(sizes, naive, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(sizes, sum_gains(naive), rtol=1e-9, atol=1e-9)
         n_credited += credits.any()
     assert n_credited > 5
 
@@ -279,7 +277,7 @@ def test_unseen_importances_that_cancel_leave_no_rest_of_rounding(draw, make_gro
         labels = labels.astype(draw(rng, np.zeros(1, dtype=int)).dtype)
         rows, unseen = np.arange(14), np.arange(14, 18)
         tree = make_grower().grow(as_columns(codes), rows, np.arange(3), labels).tree
-        naive = credit_splits(read_splits(tree), codes, rows, np.arange(3), labels, unseen)
+        naive = credit_splits(judge_splits(read_splits(tree), codes, rows, labels, unseen), np.arange(3))
         credits = measure(tree, codes, labels, rows, unseen=unseen)
         used = np.unique(read_splits(tree)["feature"])
         assert (credits == 0).tolist() == (naive == 0).tolist()

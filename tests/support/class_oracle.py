@@ -72,8 +72,8 @@ class ClassOracle(VotingLoop):
         # 5. Out-of-patch accuracy.
         self.G = self.G + (voted & self.find_outside(R)[:, None])
         self.oop = self.share(self.find_own(self.G) > self.count_rival_votes(self.G))
-        winners = [max(range(len(self.ranks)), key=lambda k: (row[k], self.ranks[k])) for row in self.F]
-        self.train = self.share(np.array(winners) == self.y)
+        winners = (self.F * len(self.ranks) + self.ranks).argmax(axis=1)  # ranks only break ties
+        self.train = self.share(winners == self.y)
 
     def weigh(self) -> NDArray[np.float64]:
         if self.rule is not None:

@@ -16,7 +16,7 @@ from mpboost.learners.splits import SPLIT_DTYPE
 from mpboost.tasks.rates import GAIN, MAX_AUTO_RATE, MAX_WRONG_SHARE, MEMORY, MIN_AUTO_RATE, N_WARM_UP
 
 from .native.naive_grower import grow_tree
-from .native.naive_importance import credit_splits, normalise, sum_gains
+from .native.naive_importance import credit_splits, judge_splits, normalise, sum_gains
 from .native.naive_tree import MISSING, NO_SETS, find_leaves, find_votes, read_sets, read_splits
 
 #: Table I: the weighting L(y, F).
@@ -99,8 +99,9 @@ class Loop:
     def judge(self, splits: NDArray[Any], sets: NDArray[np.bool_], patch: tuple[Any, ...]) -> NDArray[np.float64]:
         """Find the importances of the features of a tree, given R, C, y, U and the weights of R."""
         R, C, y, U, weights = patch
-        credits = credit_splits(splits, self.codes, R, C, y, U, weights, sets)
-        self.gains.append(sum_gains(splits, self.codes, R, y, U, weights, sets))
+        gains = judge_splits(splits, self.codes, R, y, U, weights, sets)
+        credits = credit_splits(gains, C)
+        self.gains.append(sum_gains(gains))
         if self.credit_rule is not None:
             return self.credit_rule.credit(C, credits)
         return credits / (np.abs(credits).sum() or 1)

@@ -58,10 +58,9 @@ class ValueOracle(Loop):
         self.update_q(C, importances)
         # 5. Out-of-patch R^2.
         self.outside.append(self.find_outside(R))
-        self.G = np.full(len(self.y), np.nan)
-        outputs, outside = np.array(self.outputs), np.array(self.outside)
-        for i in np.flatnonzero(outside.any(axis=0)):
-            self.G[i] = np.mean(outputs[outside[:, i], i])
+        outside = np.array(self.outside)
+        n_outside = np.where(outside.any(axis=0), outside.sum(axis=0), np.nan)
+        self.G = np.where(outside, self.outputs, 0.0).sum(axis=0) / n_outside
         self.train = self.compute_r2(self.F)
         self.oop = self.compute_r2(np.where(np.isnan(self.G), self.average(self.y), self.G))
 

@@ -2,35 +2,40 @@
 
 import multiprocessing
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
 import pytest
 
+from mpboost import Callback
+
 from ..helpers import PATIENCE
 from .compare import assert_equal_bytes, assert_same_model
 
-#: Counts the threads that a fit adds, on all processors and then on one of them.
-SCRIPT = """
-import os, sys
-import joblib
-from mpboost import Callback
 
 class Count(Callback):
+    """Counts the threads of this process during a fit."""
+
     def on_iteration_end(self, run):
         self.n_threads = len(os.listdir("/proc/self/task"))
 
-model, X, y = joblib.load(sys.argv[1])
-before = len(os.listdir("/proc/self/task"))
-for processors in (os.sched_getaffinity(0), [min(os.sched_getaffinity(0))]):
-    os.sched_setaffinity(0, processors)
-    count = Count()
-    model.set_params(n_jobs=-1, callbacks=[count]).fit(X, y)
-    print(count.n_threads - before)
-"""
+
+def run_in_fork(work):
+    """Run a function in a forked child; return its result."""
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    child = fork.Process(target=lambda: theirs.send(work()))
+    child.start()
+    theirs.close()  # a child that fails ends the wait
+    try:
+        assert ours.poll(PATIENCE), "the forked child hangs"
+        result = ours.recv()
+        child.join(PATIENCE)
+    finally:
+        child.kill()
+    assert child.exitcode == 0
+    return result
 
 
 class ThreadBattery:
@@ -78,22 +83,12 @@ class ThreadBattery:
     def test_forked_child_can_fit_and_predict(self):
         X, y = self.make_rows()
         model = self.make_model(n_jobs=2).fit(X, y)
-        fork = multiprocessing.get_context("fork")
-        ours, theirs = fork.Pipe()
 
         def fit_and_predict():
             again = self.make_model(n_jobs=2).fit(X, y)
-            theirs.send([self.subject.run(each, X[:1000]) for each in (model, again)])
+            return [self.subject.run(each, X[:1000]) for each in (model, again)]
 
-        child = fork.Process(target=fit_and_predict)
-        child.start()
-        try:
-            assert ours.poll(PATIENCE), "the forked child hangs"
-            outputs = ours.recv()
-            child.join(PATIENCE)
-        finally:
-            child.kill()
-        assert child.exitcode == 0
+        outputs = run_in_fork(fit_and_predict)
         for output in outputs:
             assert_equal_bytes(output, self.subject.run(model, X[:1000]))
 
@@ -103,10 +98,18 @@ class ProcessorBattery(ThreadBattery):
 
     @pytest.mark.slow
     @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs a system that ties processes to processors")
-    def test_n_jobs_of_all_processors_counts_those_that_the_process_may_use(self, tmp_path):
-        path = tmp_path / "fit.joblib"
-        joblib.dump((self.make_model(), *self.make_rows()), path)
-        run = subprocess.run(
-            [sys.executable, "-c", SCRIPT, path], check=True, capture_output=True, text=True, timeout=PATIENCE
-        )
-        assert run.stdout.split() == [str(joblib.cpu_count() - 1), "0"]
+    @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+    def test_n_jobs_of_all_processors_counts_those_that_the_process_may_use(self):
+        X, y = self.make_rows()
+
+        def count_added_threads():
+            """Count the threads that a fit adds, on all processors and then on one of them."""
+            before, added = len(os.listdir("/proc/self/task")), []
+            for processors in (os.sched_getaffinity(0), [min(os.sched_getaffinity(0))]):
+                os.sched_setaffinity(0, processors)
+                count = Count()
+                self.make_model(n_jobs=-1, callbacks=[count]).fit(X, y)
+                added.append(count.n_threads - before)
+            return added
+
+        assert run_in_fork(count_added_threads) == [joblib.cpu_count() - 1, 0]

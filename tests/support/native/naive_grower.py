@@ -163,7 +163,9 @@ def find_categories(node: Rows, position: int, min_samples_leaf: int) -> Choice 
     best = None
     for k in range(1, len(order) + 1):
         for missing_left in (0, 1) if MISSING in x else (0,):
-            left = np.isin(x, order[:k] + [MISSING] * missing_left)
+            goes_left = np.zeros(256, dtype=bool)
+            goes_left[order[:k]], goes_left[MISSING] = True, missing_left
+            left = goes_left[x]
             if min(left.sum(), (~left).sum()) < min_samples_leaf:
                 continue
             sums = (node.weights[chosen].sum(keepdims=True) for chosen in (left, left & is_positive))

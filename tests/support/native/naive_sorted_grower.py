@@ -134,11 +134,11 @@ def find_thresholds(node: Node, position: int, criterion, least: int) -> Iterato
     x, left = node.x[position][order], node.measures[order].cumsum(axis=0)
     ends = np.flatnonzero(np.diff(x[x != MISSING], append=MISSING))
     n_missing, missing = int((x == MISSING).sum()), node.measures[order][x == MISSING].sum(axis=0)
-    for end in ends.tolist():
-        for missing_left in (0, 1) if n_missing else (0,):
-            if is_allowed(node, end + 1 + missing_left * n_missing, least):
-                score = criterion.score(left[end] + missing_left * missing, node.total)
-                yield Choice(position, score, int(x[end]), missing_left)
+    n_left = ends[:, None] + 1 + n_missing * np.arange(2 if n_missing else 1)
+    chosen, missing_left = np.nonzero(is_allowed(node, n_left, least))
+    scores = criterion.score(left[ends[chosen]] + missing_left[:, None] * missing, node.total)
+    for score, code, side in zip(scores, x[ends[chosen]].tolist(), missing_left.tolist(), strict=True):
+        yield Choice(position, score, code, side)
 
 
 def find_categories(node: Node, position: int, criterion, least: int, followed: NDArray | None) -> Iterator[Choice]:
@@ -155,7 +155,9 @@ def find_categories(node: Node, position: int, criterion, least: int, followed: 
         sets = [(order[:k], m) for k in range(1, len(order) + 1) for m in ((0, 1) if MISSING in x else (0,))]
     best = None
     for chosen, missing_left in sets:
-        left = np.isin(x, chosen) | ((x == MISSING) & bool(missing_left))
+        goes_left = np.zeros(256, dtype=bool)
+        goes_left[chosen], goes_left[MISSING] = True, missing_left
+        left = goes_left[x]
         if is_allowed(node, int(left.sum()), least):
             score = criterion.score(measures[left].sum(axis=0), total)
             if best is None or score > best.score:
@@ -166,8 +168,8 @@ def find_categories(node: Node, position: int, criterion, least: int, followed: 
         yield best
 
 
-def is_allowed(node: Node, n_left: int, least: int) -> bool:
-    return least <= n_left <= node.size - least
+def is_allowed(node: Node, n_left: Any, least: int) -> Any:
+    return (least <= n_left) & (n_left <= node.size - least)
 
 
 def check_tree(
