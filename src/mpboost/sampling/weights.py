@@ -108,11 +108,7 @@ class VoteWeights:
 
     def count_margins(self) -> Positions:
         """Count the rows that have each entry of the table as their weight."""
-        half, counts = len(self.table) // 2, np.zeros(len(self.table), dtype=np.int64)
-        for batch in _list_batches(self):
-            margins = self.labels[batch] * self.votes[batch].astype(np.intp)
-            counts += np.bincount(margins + half, minlength=len(counts))
-        return counts
+        return _native.count_margins(self.labels, self.votes, len(self.table))
 
 
 def compute_logs(weights: RowWeights) -> Floats:
