@@ -44,8 +44,14 @@ std::span<const T> as_span(const Vector<const T>& vector) {
   return {vector.data(), vector.size()};
 }
 
+// Without a branch for each: an index out of range, or what is left up to the last one, has its sign bit set.
 inline void check_indices(const Vector<const std::int64_t>& indices, std::int64_t limit, const char* message) {
-  for (const std::int64_t i : as_span(indices)) check(0 <= i && i < limit, message);
+  std::uint64_t bits = 0;
+  for (const std::int64_t index : as_span(indices)) {
+    const auto i = static_cast<std::uint64_t>(index);
+    bits |= i | (static_cast<std::uint64_t>(limit - 1) - i);
+  }
+  check(bits >> 63 == 0, message);
 }
 
 // Python's handle of a vector, which is freed with it.

@@ -17,29 +17,27 @@ namespace {
 template <class T>
 using Optional = std::optional<Vector<const T>>;
 
+// A minipatch without derivatives.
 GradientPatch as_patch(const BinnedColumns& columns, const Vector<const std::int64_t>& rows,
-                       const Vector<const std::int64_t>& features, const Vector<const double>& gradients,
-                       const Vector<const double>& hessians, const Optional<bool>& is_categorical,
+                       const Vector<const std::int64_t>& features, const Optional<bool>& is_categorical,
                        const Optional<std::int8_t>& monotonic, const Optional<std::int64_t>& interaction_offsets,
-                       const Optional<std::int64_t>& interaction_members) {
+                       const Optional<std::int64_t>& interaction_members, const Optional<double>& weights,
+                       const Optional<std::int64_t>& numbers) {
   const auto n_rows = static_cast<std::int64_t>(rows.size());
   check(n_rows > 0 && n_rows <= GradientGrower::max_rows,
         "a minipatch can have 1 to 4194304 rows: choose a smaller max_samples");
   check(features.size() > 0, "a minipatch needs a feature");
   check_indices(rows, columns.n_rows(), "the patch names a row that does not exist");
   check_indices(features, columns.n_columns(), "the patch names a column that does not exist");
-  check_size(gradients, n_rows, "gradients must have one entry per row of the patch");
-  check_size(hessians, n_rows, "hessians must have one entry per row of the patch");
   if (is_categorical) check_size(*is_categorical, columns.n_columns(), "is_categorical must have one entry per column");
   if (monotonic) {
     check_size(*monotonic, columns.n_columns(), "monotonic must have one entry per column");
     for (const std::int8_t direction : as_span(*monotonic))
       check(-1 <= direction && direction <= 1, "monotonic has entries -1, 0 and 1");
   }
-  GradientPatch patch{.rows = as_span(rows),
-                      .features = as_span(features),
-                      .gradients = as_span(gradients),
-                      .hessians = as_span(hessians)};
+  GradientPatch patch;
+  patch.rows = as_span(rows);
+  patch.features = as_span(features);
   if (is_categorical) patch.is_categorical = is_categorical->data();
   if (monotonic) patch.monotonic = monotonic->data();
   check(interaction_offsets.has_value() == interaction_members.has_value(),
@@ -54,6 +52,17 @@ GradientPatch as_patch(const BinnedColumns& columns, const Vector<const std::int
           "offsets must end with the number of members");
     check_indices(*interaction_members, columns.n_columns(),
                   "a set of interactions names a column that does not exist");
+  }
+  if (weights) {
+    check_size(*weights, n_rows, "weights must have one entry per row of the patch");
+    bool are_positive = true;
+    for (const double weight : as_span(*weights)) are_positive &= weight >= 0;
+    check(are_positive, "weights must not be negative");
+    patch.weights = as_span(*weights);
+  }
+  if (numbers) {
+    check_size(*numbers, static_cast<std::int64_t>(features.size()), "every feature needs a number");
+    patch.numbers = as_span(*numbers);
   }
   return patch;
 }
@@ -71,9 +80,10 @@ Slopes as_slopes(const Derivatives& gradients, const Derivatives& hessians, cons
   return {gradients.data(), hessians.data(), n_outputs, direction ? direction->data() : nullptr};
 }
 
-auto gather(const Derivatives& gradients, const Derivatives& hessians, const Vector<const std::int64_t>& rows,
-            const Vector<const double>& patch_weights, const Optional<double>& direction,
-            const Optional<std::uint16_t>& labels, const Optional<float>& weights) {
+MinipatchSlopes gather(const Derivatives& gradients, const Derivatives& hessians,
+                       const Vector<const std::int64_t>& rows, const Vector<const double>& patch_weights,
+                       const Optional<double>& direction, const Optional<std::uint16_t>& labels,
+                       const Optional<float>& weights) {
   Slopes slopes = as_slopes(gradients, hessians, direction);
   const auto n_rows = static_cast<std::int64_t>(gradients.shape(0));
   check_indices(rows, n_rows, "the patch names a row that does not exist");
@@ -88,8 +98,7 @@ auto gather(const Derivatives& gradients, const Derivatives& hessians, const Vec
     check_size(*weights, n_rows, "there must be one weight per row");
     slopes.weights = weights->data();
   }
-  MinipatchSlopes gathered = gather_slopes(slopes, as_span(rows), as_span(patch_weights));
-  return std::pair(to_numpy(std::move(gathered.gradients)), to_numpy(std::move(gathered.hessians)));
+  return gather_slopes(slopes, as_span(rows), as_span(patch_weights));
 }
 
 // The sums of the rows outside the minipatch, leaf by leaf: of gradients, along the direction, and of hessians.
@@ -196,9 +205,15 @@ void bind_gradient_trees(nb::module_& module) {
       });
 
   module.def(
-      "gather_slopes", gather, nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("rows"),
-      nb::arg("patch_weights"), nb::arg("direction").none(), nb::arg("labels").noconvert().none(),
-      nb::arg("weights").noconvert().none(),
+      "gather_slopes",
+      [](const Derivatives& gradients, const Derivatives& hessians, const Vector<const std::int64_t>& rows,
+         const Vector<const double>& patch_weights, const Optional<double>& direction,
+         const Optional<std::uint16_t>& labels, const Optional<float>& weights) {
+        MinipatchSlopes gathered = gather(gradients, hessians, rows, patch_weights, direction, labels, weights);
+        return std::pair(to_numpy(std::move(gathered.gradients)), to_numpy(std::move(gathered.hessians)));
+      },
+      nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("rows"), nb::arg("patch_weights"),
+      nb::arg("direction").none(), nb::arg("labels").noconvert().none(), nb::arg("weights").noconvert().none(),
       "Gradients and hessians of the rows of a minipatch, times their weights; several outputs are combined along "
       "a direction.");
 
@@ -226,18 +241,13 @@ void bind_gradient_trees(nb::module_& module) {
              const Optional<std::int8_t>& monotonic, const Optional<std::int64_t>& interaction_offsets,
              const Optional<std::int64_t>& interaction_members, Threads* threads, const Optional<double>& weights,
              const Optional<std::int64_t>& numbers) {
-            GradientPatch patch = as_patch(columns, rows, features, gradients, hessians, is_categorical, monotonic,
-                                           interaction_offsets, interaction_members);
-            if (weights) {
-              check_size(*weights, static_cast<std::int64_t>(rows.size()),
-                         "weights must have one entry per row of the patch");
-              for (const double weight : as_span(*weights)) check(weight >= 0, "weights must not be negative");
-              patch.weights = as_span(*weights);
-            }
-            if (numbers) {
-              check_size(*numbers, static_cast<std::int64_t>(features.size()), "every feature needs a number");
-              patch.numbers = as_span(*numbers);
-            }
+            GradientPatch patch = as_patch(columns, rows, features, is_categorical, monotonic, interaction_offsets,
+                                           interaction_members, weights, numbers);
+            const auto n_rows = static_cast<std::int64_t>(rows.size());
+            check_size(gradients, n_rows, "gradients must have one entry per row of the patch");
+            check_size(hessians, n_rows, "hessians must have one entry per row of the patch");
+            patch.gradients = as_span(gradients);
+            patch.hessians = as_span(hessians);
             nb::gil_scoped_release release;
             return grower.grow(columns, patch, Stream(seed, iteration, Purpose::thresholds), threads, SignalPoll());
           },
@@ -248,7 +258,30 @@ void bind_gradient_trees(nb::module_& module) {
           nb::arg("numbers") = nb::none(),
           "Grow a tree on some rows, given their derivatives, and features; columns may be categorical, monotonic, or "
           "bound to interact within sets. The covers of leaves are sums of the weights. The numbers of the features in "
-          "the whole table, if these columns are a part of it, determine how bins are merged.");
+          "the whole table, if these columns are a part of it, determine how bins are merged.")
+      .def(
+          "grow_by_slopes",
+          [](GradientGrower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+             Vector<const std::int64_t> features, const Derivatives& gradients, const Derivatives& hessians,
+             const Optional<double>& direction, const Optional<std::uint16_t>& labels,
+             const Optional<float>& row_weights, std::uint64_t seed, std::uint64_t iteration,
+             const Optional<bool>& is_categorical, const Optional<std::int8_t>& monotonic,
+             const Optional<std::int64_t>& interaction_offsets, const Optional<std::int64_t>& interaction_members,
+             Threads* threads, Vector<const double> weights, const Optional<std::int64_t>& numbers) {
+            GradientPatch patch = as_patch(columns, rows, features, is_categorical, monotonic, interaction_offsets,
+                                           interaction_members, weights, numbers);
+            const MinipatchSlopes slopes = gather(gradients, hessians, rows, weights, direction, labels, row_weights);
+            patch.gradients = slopes.gradients;
+            patch.hessians = slopes.hessians;
+            nb::gil_scoped_release release;
+            return grower.grow(columns, patch, Stream(seed, iteration, Purpose::thresholds), threads, SignalPoll());
+          },
+          nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("gradients").noconvert(),
+          nb::arg("hessians").noconvert(), nb::arg("direction").none(), nb::arg("labels").noconvert().none(),
+          nb::arg("row_weights").noconvert().none(), nb::arg("seed"), nb::arg("iteration"),
+          nb::arg("is_categorical").none(), nb::arg("monotonic").none(), nb::arg("interaction_offsets").none(),
+          nb::arg("interaction_members").none(), nb::arg("threads").none(), nb::arg("weights"),
+          nb::arg("numbers").none(), "As grow, given the derivatives of all rows, as gather_slopes takes them.");
 }
 
 }  // namespace mpboost::bindings

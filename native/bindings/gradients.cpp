@@ -145,26 +145,22 @@ void bind_steps(nb::module_& module) {
 // Rows that a model does not learn from.
 void bind_reserved(nb::module_& module) {
   module.def(
-      "take_raw",
-      [](Rows<const float> raw, Vector<const std::int64_t> rows, Vector<const double> offset, double scale,
-         Rows<double> out) {
+      "to_users_units",
+      [](Rows<const float> raw, Vector<const double> offset, double scale, Rows<double> out) {
         check(raw.ndim() >= 1, "gradients, hessians and outputs have one dimension or two");
         const auto n_rows = static_cast<std::int64_t>(raw.shape(0));
         const std::int64_t n_outputs = count_outputs(raw, n_rows);
-        check(count_outputs(out, static_cast<std::int64_t>(rows.size())) == n_outputs, one_per_row);
+        check(count_outputs(out, n_rows) == n_outputs, one_per_row);
         check_size(offset, n_outputs, "there must be one offset per output");
-        check_indices(rows, n_rows, "there is no such row");
         nb::gil_scoped_release release;
         double* __restrict to = out.data();
+        const float* __restrict from = raw.data();
         const double* __restrict start = offset.data();
-        for (const std::int64_t row : as_span(rows)) {
-          const float* __restrict from = raw.data() + row * n_outputs;
-          for (std::int64_t k = 0; k < n_outputs; ++k) to[k] = start[k] + scale * static_cast<double>(from[k]);
-          to += n_outputs;
-        }
+        for (std::int64_t i = 0; i < n_rows; ++i)
+          for (std::int64_t k = 0; k < n_outputs; ++k) *to++ = start[k] + scale * static_cast<double>(*from++);
       },
-      nb::arg("raw").noconvert(), nb::arg("rows"), nb::arg("offset"), nb::arg("scale"), nb::arg("out").noconvert(),
-      "Write the outputs of some rows in the users' units: offset + scale * raw.");
+      nb::arg("raw").noconvert(), nb::arg("offset"), nb::arg("scale"), nb::arg("out").noconvert(),
+      "Write outputs in the users' units: offset + scale * raw.");
 
   module.def(
       "sum_value_losses",
@@ -347,7 +343,7 @@ void bind_draw(nb::module_& module) {
   module.def(
       "draw_by_gradient",
       [](Rows<const float> gradients, Rows<const float> hessians, const Optional<float>& weights, double smoothing,
-         double exploration, std::int64_t n_drawn, std::uint64_t seed, Vector<const std::int64_t> iterations,
+         double exploration, std::int64_t n_drawn, std::uint64_t seed, const std::vector<std::uint64_t>& iterations,
          Threads& threads, std::optional<Matrix<const double>> chunks, std::int64_t first_row) {
         check(chunks.has_value() || (gradients.ndim() > 0 && gradients.shape(0) > 0), "there must be a row to draw");
         const GradientLine line = as_line(gradients, hessians, weights, smoothing, exploration);
@@ -364,8 +360,7 @@ void bind_draw(nb::module_& module) {
           check(first_row == 0, "a part of the rows needs the chunks of all rows");
         }
         std::vector<Stream> streams;
-        for (const std::int64_t iteration : as_span(iterations))
-          streams.emplace_back(seed, static_cast<std::uint64_t>(iteration), Purpose::observations);
+        for (const std::uint64_t iteration : iterations) streams.emplace_back(seed, iteration, Purpose::observations);
         std::vector<GradientDraw> draws;
         {
           nb::gil_scoped_release release;
@@ -378,7 +373,7 @@ void bind_draw(nb::module_& module) {
       },
       nb::sig("def draw_by_gradient(gradients: numpy.typing.NDArray[numpy.float32], hessians: "
               "numpy.typing.NDArray[numpy.float32], weights: numpy.typing.NDArray[numpy.float32] | None, smoothing: "
-              "float, exploration: float, n_drawn: int, seed: int, iterations: numpy.typing.NDArray[numpy.int64], "
+              "float, exploration: float, n_drawn: int, seed: int, iterations: collections.abc.Sequence[int], "
               "threads: Threads, chunks: numpy.typing.NDArray[numpy.float64] | None = None, first_row: int = 0) -> "
               "list[tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]]"),
       nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("weights").noconvert().none(),

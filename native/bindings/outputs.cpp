@@ -107,6 +107,22 @@ void bind_votes(nb::module_& module) {
       "weight of them) the totals, and the totals without the rows' own patches, get right.");
 
   module.def(
+      "count_margins",
+      [](Vector<const std::int8_t> labels, Vector<const Count> votes, std::int64_t n_counts) {
+        const auto n_rows = static_cast<std::int64_t>(labels.size());
+        check_size(votes, n_rows, one_per_row);
+        check(n_counts >= 0 && n_counts % 2 == 1, "counts need a middle");
+        std::vector<std::int64_t> counts;
+        {
+          nb::gil_scoped_release release;
+          counts = count_margins(n_rows, labels.data(), votes.data(), n_counts);
+        }
+        return to_numpy(std::move(counts));
+      },
+      nb::arg("labels"), nb::arg("votes").noconvert(), nb::arg("n_counts"),
+      "Count the rows that have each margin, label * votes: from -(n_counts // 2) to n_counts // 2.");
+
+  module.def(
       "count_sides",
       [](Vector<const std::int64_t> rows, Vector<const std::int8_t> labels, Vector<Count> total,
          Vector<Count> in_patch) {

@@ -16,18 +16,19 @@ namespace {
 using Items = decltype(to_numpy(std::vector<std::int64_t>()));
 using Times = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
 
-std::vector<Stream> make_streams(std::uint64_t seed, const Vector<const std::int64_t>& iterations, Purpose purpose) {
+using Iterations = std::vector<std::uint64_t>;
+
+std::vector<Stream> make_streams(std::uint64_t seed, const Iterations& iterations, Purpose purpose) {
   std::vector<Stream> streams;
-  for (const std::int64_t iteration : as_span(iterations))
-    streams.emplace_back(seed, static_cast<std::uint64_t>(iteration), purpose);
+  for (const std::uint64_t iteration : iterations) streams.emplace_back(seed, iteration, purpose);
   return streams;
 }
 
 // Race once for each iteration.
 template <class Weights>
 std::vector<std::pair<Items, Items>> race_round(const Weights& weights, std::int64_t n_first, std::int64_t n_next,
-                                                std::uint64_t seed, const Vector<const std::int64_t>& iterations,
-                                                Purpose purpose, Threads& threads) {
+                                                std::uint64_t seed, const Iterations& iterations, Purpose purpose,
+                                                Threads& threads) {
   check(0 <= n_first && n_first <= weights.n_items && 0 <= n_next && n_next <= weights.n_items - n_first,
         "cannot draw more items than there are");
   std::vector<Arrivals> races;
@@ -43,8 +44,8 @@ std::vector<std::pair<Items, Items>> race_round(const Weights& weights, std::int
 // Race the items of a part once for each iteration.
 template <class Weights>
 std::vector<std::pair<Items, Times>> race_part_round(const Weights& weights, std::int64_t n, std::int64_t first_row,
-                                                     std::uint64_t seed, const Vector<const std::int64_t>& iterations,
-                                                     Purpose purpose, Threads& threads) {
+                                                     std::uint64_t seed, const Iterations& iterations, Purpose purpose,
+                                                     Threads& threads) {
   check(0 <= n && n <= weights.n_items, "cannot draw more items than there are");
   check(first_row >= 0 && first_row % chunk_rows == 0, "parts of the rows must begin at whole chunks");
   std::vector<Candidates> races;
@@ -78,7 +79,7 @@ void bind_race_of_votes(nb::module_& module) {
       "race_votes",
       [](Vector<const std::int8_t> labels, Vector<const Count> votes, Vector<const double> table,
          const std::optional<Vector<const double>>& log_sample_weights, std::int64_t n_first, std::int64_t n_next,
-         std::uint64_t seed, Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
+         std::uint64_t seed, const Iterations& iterations, Purpose purpose, Threads& threads) {
         const auto weights = as_vote_weights(labels, votes, table, log_sample_weights);
         return race_round(weights, n_first, n_next, seed, iterations, purpose, threads);
       },
@@ -90,7 +91,7 @@ void bind_race_of_votes(nb::module_& module) {
       "race_part_of_votes",
       [](Vector<const std::int8_t> labels, Vector<const Count> votes, Vector<const double> table,
          const std::optional<Vector<const double>>& log_sample_weights, std::int64_t n, std::int64_t first_row,
-         std::uint64_t seed, Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
+         std::uint64_t seed, const Iterations& iterations, Purpose purpose, Threads& threads) {
         const auto weights = as_vote_weights(labels, votes, table, log_sample_weights);
         return race_part_round(weights, n, first_row, seed, iterations, purpose, threads);
       },
@@ -111,37 +112,40 @@ void bind_sampling(nb::module_& module) {
 
   module.def(
       "race",
-      [](Vector<const double> log_weights, std::int64_t n, std::uint64_t seed, std::uint64_t iteration, Purpose purpose,
-         Threads& threads) {
+      [](Vector<const double> log_weights, std::int64_t n, std::uint64_t seed, const Iterations& iterations,
+         Purpose purpose, Threads& threads) {
         const auto n_items = static_cast<std::int64_t>(log_weights.size());
         check(0 <= n && n <= n_items, "cannot draw more items than there are");
         std::vector<Arrivals> races;
         {
           nb::gil_scoped_release release;
-          const Stream stream(seed, iteration, purpose);
-          races = race(LogWeights{n_items, log_weights.data()}, n, 0, {&stream, 1}, threads);
+          const LogWeights weights{n_items, log_weights.data()};
+          races = race(weights, n, 0, make_streams(seed, iterations, purpose), threads);
         }
-        return to_numpy(std::move(races.front().first));
+        std::vector<Items> drawn;
+        for (auto& [first, next] : races) drawn.push_back(to_numpy(std::move(first)));
+        return drawn;
       },
-      nb::arg("log_weights"), nb::arg("n"), nb::arg("seed"), nb::arg("iteration"), nb::arg("purpose"),
+      nb::arg("log_weights"), nb::arg("n"), nb::arg("seed"), nb::arg("iterations"), nb::arg("purpose"),
       nb::arg("threads"),
-      "Draw n items without replacement in proportion to their weights; ascending. Weight zero (-inf) is drawn last.");
+      "For each iteration, draw n items without replacement in proportion to their weights; ascending. Weight zero "
+      "(-inf) is drawn last.");
 
   module.def(
       "race_round",
       [](Vector<const double> log_weights, std::int64_t n_first, std::int64_t n_next, std::uint64_t seed,
-         Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
+         const Iterations& iterations, Purpose purpose, Threads& threads) {
         const LogWeights weights{static_cast<std::int64_t>(log_weights.size()), log_weights.data()};
         return race_round(weights, n_first, n_next, seed, iterations, purpose, threads);
       },
       nb::arg("log_weights"), nb::arg("n_first"), nb::arg("n_next"), nb::arg("seed"), nb::arg("iterations"),
       nb::arg("purpose"), nb::arg("threads"),
-      "Draw for several iterations in one pass, as `race` does for each: a list of the first n_first items to arrive "
-      "and the n_next items after them.");
+      "As `race`, and also the items that arrive next: pairs of the first n_first items and the n_next items after "
+      "them.");
   module.def(
       "race_part",
       [](Vector<const double> log_weights, std::int64_t n, std::int64_t first_row, std::uint64_t seed,
-         Vector<const std::int64_t> iterations, Purpose purpose, Threads& threads) {
+         const Iterations& iterations, Purpose purpose, Threads& threads) {
         const LogWeights weights{static_cast<std::int64_t>(log_weights.size()), log_weights.data()};
         return race_part_round(weights, n, first_row, seed, iterations, purpose, threads);
       },
@@ -196,18 +200,25 @@ void bind_sampling(nb::module_& module) {
       "nothing.");
 
   module.def(
-      "remember_importances",
-      [](Vector<const std::int64_t> items, Vector<const double> importances, Vector<double> sums,
-         Vector<std::int64_t> counts) {
-        const auto n = static_cast<std::int64_t>(sums.size());
-        check_size(counts, n, "sums and counts must have one size");
+      "move_to_means",
+      [](Vector<double> probabilities, Vector<double> log_weights, Vector<const std::int64_t> items,
+         Vector<const double> importances, Vector<double> sums, Vector<std::int64_t> counts, double momentum,
+         double exploration) {
+        const auto n = static_cast<std::int64_t>(probabilities.size());
+        for (const std::size_t size : {log_weights.size(), sums.size(), counts.size()})
+          check(static_cast<std::int64_t>(size) == n, "probabilities, log-weights, sums and counts must have one size");
         check_size(importances, static_cast<std::int64_t>(items.size()), "every item needs an importance");
         check_indices(items, n, "no such item");
-        return to_numpy(remember_importances(as_span(items), importances.data(), sums.data(), counts.data()));
+        const std::vector<double> targets =
+            remember_importances(as_span(items), importances.data(), sums.data(), counts.data());
+        move_probabilities({probabilities.data(), probabilities.size()}, log_weights.data(), as_span(items),
+                           targets.data(), momentum, exploration);
       },
-      nb::arg("items"), nb::arg("importances"), nb::arg("sums").noconvert(), nb::arg("counts").noconvert(),
-      "Add the importances of some items to their sums, unless all are 0; return the means so far as shares of their "
-      "total, where negative means count as 0.");
+      nb::arg("probabilities").noconvert(), nb::arg("log_weights").noconvert(), nb::arg("items"),
+      nb::arg("importances"), nb::arg("sums").noconvert(), nb::arg("counts").noconvert(), nb::arg("momentum"),
+      nb::arg("exploration"),
+      "Add the importances of some items to their sums, unless all are 0, and move their probabilities towards the "
+      "means so far, of which negative ones count as 0.");
 
   module.def(
       "log_arrivals",

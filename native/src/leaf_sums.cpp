@@ -179,21 +179,16 @@ std::vector<double> sum_rows(std::span<const std::int64_t> rows, const double* w
                              const float* gradients, const float* hessians, std::int64_t n_outputs,
                              std::int64_t n_leaves) {
   std::vector<double> total(static_cast<std::size_t>(2 * n_outputs * n_leaves));
-  LeafSums sums(static_cast<std::size_t>(n_leaves), n_outputs);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t row = rows[i], start = row * n_outputs;
     if (leaves[row] >= n_leaves) throw std::invalid_argument("there is a leaf that does not exist");
-    if (!weights) {
-      sums.add(leaves + row, gradients + start, hessians + start, 1);
-      continue;
-    }
+    const double weight = weights ? weights[i] : 1.0;
     double* sum = total.data() + 2 * n_outputs * leaves[row];
     for (std::int64_t k = 0; k < n_outputs; ++k) {
-      sum[2 * k] += weights[i] * static_cast<double>(gradients[start + k]);
-      sum[2 * k + 1] += weights[i] * static_cast<double>(hessians[start + k]);
+      sum[2 * k] += weight * static_cast<double>(gradients[start + k]);
+      sum[2 * k + 1] += weight * static_cast<double>(hessians[start + k]);
     }
   }
-  if (!weights) sums.flush(total.data());
   return total;
 }
 

@@ -16,7 +16,12 @@ namespace mpboost {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr std::int64_t batch_items = 512, grain = 64 * batch_items;
+constexpr std::int64_t batch_items = 512;
+
+// Items that a thread takes at a time: the more races there are, the longer an item takes.
+std::int64_t choose_grain(std::size_t n_races) {
+  return std::max<std::int64_t>(8, 64 / static_cast<std::int64_t>(n_races)) * batch_items;
+}
 
 // A time is log_time + rest, to the last bit: then no other numbers, of items that may be elsewhere, decide who is
 // first.
@@ -357,7 +362,7 @@ std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Scre
   };
   std::vector<Piece> pieces;
   std::mutex mutex;
-  threads.for_ranges(source.n_items, grain, [&](std::int64_t begin, std::int64_t end) {
+  threads.for_ranges(source.n_items, choose_grain(streams.size()), [&](std::int64_t begin, std::int64_t end) {
     const auto passing = find_passing(limits, begin, end, streams, first_item);
     Piece piece{begin, std::vector<std::vector<Arrival>>(streams.size())};
     for (std::size_t k = 0; k < streams.size(); ++k) {
@@ -473,8 +478,11 @@ std::vector<Arrivals> race_source(const Source& source, std::int64_t n_first, st
   std::vector<Arrivals> all(streams.size());
   if (n <= 0 || streams.empty()) return all;
   const auto heats = run_heats(source, n, streams, 0, threads);
+  threads.for_ranges(std::ssize(heats), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+      add_heat(heats[k], n_first, n_next, all[k]);
+  });
   for (std::size_t k = 0; k < streams.size(); ++k) {
-    add_heat(heats[k], n_first, n_next, all[k]);
     const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());
     if (n_left <= 0) continue;
     add_heat(run_second_heat(source, n_left, streams[k], 0, threads), n_first, n_next, all[k]);

@@ -1,6 +1,7 @@
 #include "mpboost/votes.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "vote_reader.hpp"
@@ -84,6 +85,21 @@ template Correct add_votes(const LearnerVotes<std::int8_t>&, std::span<const std
                            const BinaryOutputs<std::int16_t>&, std::int8_t, const double*, RowSums&, Threads&);
 template Correct add_votes(const LearnerVotes<std::int8_t>&, std::span<const std::int64_t>,
                            const BinaryOutputs<std::int32_t>&, std::int8_t, const double*, RowSums&, Threads&);
+
+template <class Count>
+std::vector<std::int64_t> count_margins(std::int64_t n_rows, const std::int8_t* labels, const Count* votes,
+                                        std::int64_t n_counts) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(n_counts));
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const std::int64_t place = n_counts / 2 + labels[i] * std::int64_t{votes[i]};
+    if (place < 0 || place >= n_counts) throw std::invalid_argument("there are more votes than counts");
+    ++counts[static_cast<std::size_t>(place)];
+  }
+  return counts;
+}
+
+template std::vector<std::int64_t> count_margins(std::int64_t, const std::int8_t*, const std::int16_t*, std::int64_t);
+template std::vector<std::int64_t> count_margins(std::int64_t, const std::int8_t*, const std::int32_t*, std::int64_t);
 
 template <class Count>
 Sides count_sides(const BinaryOutputs<Count>& outputs, std::span<const std::int64_t> rows) {

@@ -43,17 +43,19 @@ class Spy(Callback):
         self.keep(run)
 
     def watch(self, minipatch, *rest):
-        self.now = minipatch.draw.rows, minipatch.features, minipatch.draw.weights, minipatch.question.direction
+        rows, weights, question = minipatch.draw.rows, minipatch.draw.weights, minipatch.question
+        self.now = rows, minipatch.features, weights, question.direction, *question.of(rows, weights)
         return self.grow_one(minipatch, *rest)
 
     @contextmanager
     def borrow(self):
         yield self
 
-    def grow(self, columns, rows, places, gradients, hessians, seed, *rest):
+    def grow_by_slopes(self, columns, rows, places, *rest):
         with self.growers.borrow() as grower:
-            grown = grower.grow(columns, rows, places, gradients, hessians, seed, *rest)
-        self.patches.append(Patch(*self.now, gradients, hessians, seed, grown))
+            grown = grower.grow_by_slopes(columns, rows, places, *rest)
+        seed = rest[5]  # after the derivatives of all rows
+        self.patches.append(Patch(*self.now, seed, grown))
         return grown
 
     def keep(self, run):

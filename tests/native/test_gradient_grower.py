@@ -401,3 +401,66 @@ def test_gradient_grower_merges_bins_by_the_numbers_of_features(threads):
     alone = as_columns(np.ascontiguousarray(codes[features])), np.arange(500), np.arange(3), *slopes, 5, 6
     assert_equal_trees(grower.grow(*alone, numbers=features).with_features(features), whole)
     assert grower.grow(*alone).with_features(features).tree.splits.tolist() != whole.tree.splits.tolist()
+
+
+def gather_naively(slopes, rows, weights):
+    """Combine the derivatives of some rows along the direction of a tree, times weights."""
+    gradients, hessians, direction, labels, row_weights = slopes
+    g, h = gradients[rows].astype(np.float64), hessians[rows].astype(np.float64)
+    if direction is None:
+        return g * weights, h * weights
+    g, h = g @ direction, h.sum(axis=1)
+    if labels is not None:  # the variance of a variable of -1 or +1
+        own = np.ones(len(rows)) if row_weights is None else row_weights[rows].astype(np.float64)
+        h = own * np.maximum(1 - (g / own + direction[labels[rows]]) ** 2, 1e-16)
+    return g * weights, h * weights
+
+
+def make_slopes(kind, n_rows):
+    rng = np.random.default_rng(3)
+    shape = n_rows if kind == "one output" else (n_rows, 4)
+    gradients, hessians = (rng.uniform(*ends, shape).astype(np.float32) for ends in ((-0.2, 0.2), (0.1, 1.0)))
+    direction = None if kind == "one output" else np.array([1.0, -1.0, -1.0, 1.0])
+    labels = rng.integers(4, size=n_rows, dtype=np.uint16) if kind.startswith("classes") else None
+    row_weights = rng.uniform(0.5, 2.0, n_rows).astype(np.float32) if kind == "classes with weights" else None
+    return gradients, hessians, direction, labels, row_weights
+
+
+@pytest.mark.parametrize("kind", ["one output", "four outputs", "classes", "classes with weights"])
+def test_grow_by_slopes_matches_grow_on_gathered_derivatives(threads, kind):
+    rng = np.random.default_rng(1)
+    columns = as_columns(rng.integers(30, size=(5, 300), dtype=np.uint8))
+    rows, features = np.sort(rng.choice(300, 120, replace=False)), np.array([0, 2, 3])
+    weights, slopes = rng.uniform(0.5, 3.0, len(rows)), make_slopes(kind, 300)
+    settings = 5, 1, None, None, None, None, threads, weights, features
+    gathered = _native.gather_slopes(*slopes[:2], rows, weights, *slopes[2:])
+    for numbers, expected in zip(gathered, gather_naively(slopes, rows, weights), strict=True):
+        np.testing.assert_allclose(numbers, expected, rtol=1e-12)
+    grower = _native.GradientGrower(15, 0, 1, 0.0, 64)
+    grown = grower.grow_by_slopes(columns, rows, features, *slopes, *settings)
+    expected = grower.grow(columns, rows, features, *gathered, *settings)
+    assert len(grown.gains) > 3
+    assert_equal_trees(grown, expected)
+    np.testing.assert_array_equal(grown.tree.leaf_covers, expected.tree.leaf_covers)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rows": np.array([0, 10])}, "row that does not exist"),
+        ({"rows": np.array([-1, 1])}, "row that does not exist"),
+        ({"weights": np.ones(3)}, "one entry per row"),
+        ({"weights": np.array([1.0, -1.0])}, "must not be negative"),
+        ({"hessians": np.ones(9, np.float32)}, "one shape"),
+        ({"row_weights": np.ones(9, np.float32)}, "one weight per row"),
+    ],
+    ids=["beyond", "before", "weights", "negative", "hessians", "row weights"],
+)
+def test_grow_by_slopes_rejects_wrong_arguments(threads, wrong, message):
+    arguments = {"rows": np.array([0, 1]), "features": np.array([0]), "weights": np.ones(2), "numbers": None}
+    arguments |= {"gradients": np.ones(10, np.float32), "hessians": np.ones(10, np.float32), "direction": None}
+    arguments |= dict.fromkeys(("labels", "row_weights", "is_categorical", "monotonic", "interaction_offsets"))
+    arguments |= {"interaction_members": None, "seed": 0, "iteration": 0, "threads": threads}
+    columns = as_columns(np.zeros((1, 10), dtype=np.uint8))
+    with pytest.raises(ValueError, match=message):
+        _native.GradientGrower(4, 0, 1, 0.0, 64).grow_by_slopes(columns, **(arguments | wrong))

@@ -83,24 +83,28 @@ def remember_naively(items, importances, sums, counts):
     return means / means.sum() if means.sum() > 0 else means
 
 
-def test_remember_importances_matches_naive_twin():
+def test_move_to_means_matches_naive_twin():
     rng = np.random.default_rng(0)
+    q, log_weights = np.full(20, 1 / 20), np.full(20, -99.0)
     sums, counts = np.zeros(20), np.zeros(20, dtype=np.int64)
-    naive_sums, naive_counts = sums.copy(), counts.copy()
+    naive = [array.copy() for array in (q, log_weights, sums, counts)]
     for _ in range(50):
         items = np.sort(rng.choice(20, 9, replace=False))
         importances = rng.normal(-0.2, size=9) * rng.integers(2)
-        shares = _native.remember_importances(items, importances, sums, counts)
-        expected = remember_naively(items, importances, naive_sums, naive_counts)
-        np.testing.assert_allclose(shares, expected, rtol=1e-14)
-        np.testing.assert_array_equal(sums, naive_sums)
-        np.testing.assert_array_equal(counts, naive_counts)
+        _native.move_to_means(q, log_weights, items, importances, sums, counts, 0.3, 0.1)
+        targets = remember_naively(items, importances, *naive[2:])
+        _native.move_probabilities(*naive[:2], items, targets, 0.3, 0.1)
+        for array, expected in zip((q, log_weights), naive[:2], strict=True):
+            np.testing.assert_allclose(array, expected, rtol=1e-13)
+        np.testing.assert_array_equal(sums, naive[2])
+        np.testing.assert_array_equal(counts, naive[3])
 
 
-def test_remember_importances_gives_no_shares_if_no_mean_is_positive():
+def test_move_to_means_stays_if_no_mean_is_positive():
+    q, log_weights = np.full(3, 1 / 3), np.zeros(3)
     sums, counts = np.zeros(3), np.zeros(3, dtype=np.int64)
-    shares = _native.remember_importances(np.array([0, 2]), np.array([-1.0, 0.0]), sums, counts)
-    assert shares.tolist() == [0.0, 0.0]
+    _native.move_to_means(q, log_weights, np.array([0, 2]), np.array([-1.0, 0.0]), sums, counts, 0.5, 0.0)
+    assert (q.tolist(), log_weights.tolist()) == ([1 / 3] * 3, [0.0] * 3)
     assert (sums.tolist(), counts.tolist()) == ([-1.0, 0.0, 0.0], [1, 0, 1])
 
 
@@ -110,10 +114,13 @@ def test_remember_importances_gives_no_shares_if_no_mean_is_positive():
         ({"items": np.array([0, 3])}, "no such item"),
         ({"importances": np.ones(3)}, "needs an importance"),
         ({"counts": np.zeros(2, dtype=np.int64)}, "one size"),
+        ({"sums": np.zeros(2)}, "one size"),
+        ({"log_weights": np.zeros(2)}, "one size"),
     ],
-    ids=["item", "importances", "counts"],
+    ids=["item", "importances", "counts", "sums", "log-weights"],
 )
-def test_remember_importances_rejects_wrong_arguments(change, message):
+def test_move_to_means_rejects_wrong_arguments(change, message):
     arguments = {"items": np.array([0, 2]), "importances": np.ones(2), "sums": np.zeros(3)}
+    arguments |= {"probabilities": np.full(3, 1 / 3), "log_weights": np.zeros(3), "momentum": 0.5, "exploration": 0.0}
     with pytest.raises(ValueError, match=message):
-        _native.remember_importances(**({"counts": np.zeros(3, dtype=np.int64)} | arguments | change))
+        _native.move_to_means(**({"counts": np.zeros(3, dtype=np.int64)} | arguments | change))

@@ -17,7 +17,7 @@ OBSERVATIONS, FEATURES = _native.Purpose.OBSERVATIONS, _native.Purpose.FEATURES
 
 def draw(log_weights, n, *, seed=0, iteration=0, purpose=OBSERVATIONS, threads=None):
     log_weights = np.asarray(log_weights, dtype=np.float64)
-    return _native.race(log_weights, n, seed, iteration, purpose, threads or _native.Threads(1))
+    return _native.race(log_weights, n, seed, [iteration], purpose, threads or _native.Threads(1))[0]
 
 
 WEIGHTS = {
@@ -171,7 +171,7 @@ def test_log_arrivals_are_those_of_the_race(kernels, threads, weights, size, n):
         u = make_uniforms(size, seed, iteration, {OBSERVATIONS: 1, FEATURES: 2}[purpose])
         np.testing.assert_allclose(arrivals, np.log(-np.log(u)) - log_weights, rtol=1e-13, atol=1e-13)
         winners = np.sort(np.argsort(arrivals)[:n])
-        np.testing.assert_array_equal(_native.race(log_weights, n, *stream, threads), winners)
+        np.testing.assert_array_equal(_native.race(log_weights, n, seed, [iteration], purpose, threads)[0], winners)
 
 
 def test_log_arrivals_do_not_depend_on_who_is_asked_about(kernels):
@@ -246,7 +246,7 @@ def test_race_has_the_law_of_successive_draws(threads, n, shift):
     n_draws = 20_000
     counts = dict.fromkeys(expected, 0)
     for t in range(n_draws):
-        items = _native.race(log_weights, n, 17, t, OBSERVATIONS, threads)
+        items = _native.race(log_weights, n, 17, [t], OBSERVATIONS, threads)[0]
         counts[tuple(items.tolist())] += 1
     result = stats.chisquare(list(counts.values()), n_draws * np.array(list(expected.values())))
     assert result.pvalue > 1e-3
@@ -257,7 +257,7 @@ def test_race_has_the_same_law_over_seeds(threads):
     expected = find_successive_probabilities(weights, 2)
     counts = dict.fromkeys(expected, 0)
     for seed in range(20_000):
-        counts[tuple(_native.race(np.log(weights), 2, seed, 1, FEATURES, threads).tolist())] += 1
+        counts[tuple(_native.race(np.log(weights), 2, seed, [1], FEATURES, threads)[0].tolist())] += 1
     assert stats.chisquare(list(counts.values()), 20_000 * np.array(list(expected.values()))).pvalue > 1e-3
 
 
@@ -276,7 +276,7 @@ def test_race_draws_heavy_items_as_often_as_successive_draws(size, n_heavy, n, o
     log_weights[heavy] = math.log(odds)
     is_heavy = log_weights > 0
     several = _native.Threads(n_threads)
-    counts = [is_heavy[_native.race(log_weights, n, 5, t, OBSERVATIONS, several)].sum() for t in range(n_draws)]
+    counts = [is_heavy[_native.race(log_weights, n, 5, [t], OBSERVATIONS, several)[0]].sum() for t in range(n_draws)]
     law = stats.nchypergeom_wallenius(size, n_heavy, n, odds)
     assert abs(np.mean(counts) - law.mean()) < 4 * law.std() / math.sqrt(n_draws)
     spread = np.var(counts) / law.var() * n_draws
@@ -288,7 +288,7 @@ def test_race_is_uniform_over_equal_items(threads, log_weight):
     size, n, n_draws = 500, 25, 4000
     counts = np.zeros(size)
     for t in range(n_draws):
-        counts[_native.race(np.full(size, log_weight), n, 11, t, OBSERVATIONS, threads)] += 1
+        counts[_native.race(np.full(size, log_weight), n, 11, [t], OBSERVATIONS, threads)[0]] += 1
     share = n / size
     statistic = np.sum((counts - n_draws * share) ** 2) / (n_draws * share * (1 - share)) * (size - 1) / size
     assert 1e-3 < stats.chi2(size - 1).cdf(statistic) < 1 - 1e-3
@@ -298,7 +298,7 @@ def test_race_draws_zero_weights_uniformly_once_the_others_are_in(threads):
     log_weights = np.array([-np.inf, 2.0, np.nan, -7.0, -np.inf, -np.inf])
     counts = np.zeros(6)
     for t in range(8000):
-        counts[_native.race(log_weights, 3, 1, t, OBSERVATIONS, threads)] += 1
+        counts[_native.race(log_weights, 3, 1, [t], OBSERVATIONS, threads)[0]] += 1
     assert counts[[1, 3]].tolist() == [8000, 8000]
     assert stats.chisquare(counts[[0, 2, 4, 5]]).pvalue > 1e-3
 
@@ -322,7 +322,7 @@ def test_race_draws_independently(streams):
 
 @pytest.mark.slow
 def test_race_draws_of_successive_iterations_overlap_as_chance_says(threads):
-    draws = [_native.race(np.zeros(200), 20, 3, t, OBSERVATIONS, threads) for t in range(4001)]
+    draws = [_native.race(np.zeros(200), 20, 3, [t], OBSERVATIONS, threads)[0] for t in range(4001)]
     shared = [len(np.intersect1d(a, b, assume_unique=True)) for a, b in itertools.pairwise(draws)]
     law = stats.hypergeom(200, 20, 20)
     assert abs(np.mean(shared) - law.mean()) < 4 * law.std() / math.sqrt(len(shared))

@@ -192,3 +192,29 @@ def test_count_sides_rejects_wrong_arguments(name, value, message):
     }
     with pytest.raises(ValueError, match=message):
         _native.count_sides(**(arguments | {name: value}))
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+@pytest.mark.parametrize("n_rows", [0, 1, 5000])
+def test_count_margins_matches_naive_twin(n_rows, dtype):
+    rng = np.random.default_rng(n_rows)
+    labels, votes = rng.choice(np.array([-1, 1], np.int8), n_rows), rng.integers(-9, 10, n_rows).astype(dtype)
+    margins = labels * votes.astype(int)
+    expected = [np.count_nonzero(margins == margin) for margin in range(-12, 13)]
+    assert _native.count_margins(labels, votes, 25).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"n_counts": 3}, "more votes than counts"),
+        ({"labels": np.ones(2, np.int8), "n_counts": 3}, "more votes than counts"),
+        ({"n_counts": 6}, "need a middle"),
+        ({"votes": np.zeros(3, np.int16)}, "one entry per row"),
+    ],
+    ids=["low", "high", "even", "sizes"],
+)
+def test_count_margins_rejects_wrong_arguments(wrong, message):
+    arguments = {"labels": np.array([1, -1], np.int8), "votes": np.array([0, 2], np.int16), "n_counts": 5}
+    with pytest.raises(ValueError, match=message):
+        _native.count_margins(**(arguments | wrong))

@@ -18,7 +18,7 @@ def test_samplers_draw_by_their_own_purposes(threads):
     for t, draw, chosen in zip((1, 2), *draws, strict=True):
         drawn = draw.rows.tolist(), chosen.tolist()
         purposes = _native.Purpose.OBSERVATIONS, _native.Purpose.FEATURES
-        assert drawn == tuple(_native.race(np.zeros(50), 10, 4, t, each, threads).tolist() for each in purposes)
+        assert drawn == tuple(_native.race(np.zeros(50), 10, 4, [t], each, threads)[0].tolist() for each in purposes)
         assert drawn[0] != drawn[1]
 
 

@@ -79,7 +79,7 @@ class Loop:
         n = self.count_drawn(order, log_arrivals, patch[0]) if self.has_weights else patch[0]
         n_judges = n if self.importance == "out_of_patch" else 0
         R, U = np.sort(order[:n]), np.sort(order[n : n + n_judges])  # a race has no memory: who comes next is a draw
-        return R, _native.race(log_q, patch[1], seed, t, _native.Purpose.FEATURES, threads), U
+        return R, _native.race(log_q, patch[1], seed, [t], _native.Purpose.FEATURES, threads)[0], U
 
     def draw_round(
         self, patch: tuple[int, int], seed: int, first: int, round_size: int, epsilon: float = 0.0

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "mpboost/chunk_sums.hpp"
 #include "mpboost/columns.hpp"
@@ -41,6 +42,12 @@ template <class Count>
 Correct add_votes(const LearnerVotes<std::int8_t>& votes, std::span<const std::int64_t> patch,
                   const BinaryOutputs<Count>& outputs, std::int8_t tie_label, const double* sample_weights,
                   RowSums& sums, Threads& threads);
+
+// Count the rows that have each margin, label * votes; entry k of the counts is that of the margin k - n_counts / 2.
+// Throws if a margin has no entry.
+template <class Count>
+std::vector<std::int64_t> count_margins(std::int64_t n_rows, const std::int8_t* labels, const Count* votes,
+                                        std::int64_t n_counts);
 
 // How many rows out-of-patch votes, G, get wrong and right; a G of 0 is neither.
 struct Sides {

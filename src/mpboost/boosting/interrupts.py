@@ -36,6 +36,7 @@ class Interrupts:
         self._allowed = False
         self._held = False
         self._whole = True
+        self._block = _Allowed(self)
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -60,7 +61,7 @@ class Interrupts:
 
     def allowed(self) -> "_Allowed":
         """Let interrupts take effect in a block that does not change the run."""
-        return _Allowed(self)
+        return self._block
 
     def open(self) -> None:
         """Begin such a block."""

@@ -19,7 +19,7 @@ ModelIn = TypeVar("ModelIn", contravariant=True)
 Output = TypeVar("Output")
 
 
-@dataclass
+@dataclass(slots=True)
 class TrainedLearner(Generic[Model, Output]):
     """A trained weak learner, its outputs and its importances.
 

@@ -139,44 +139,35 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
             fetched = self._make_columns(patch, minipatch.features), np.arange(len(minipatch.features))
             weights, gradients, hessians = patch.asked
             rows = np.arange(n_rows)
-            grown = self._grow_on(minipatch, fetched, rows, weights, gradients, hessians, _native.Threads(1))
+            settings = self._list_settings(minipatch, fetched, weights, _native.Threads(1))
+            with self._growers.borrow() as grower:
+                grown = grower.grow(fetched[0], rows, fetched[1], gradients, hessians, *settings)
             return grown.with_features(minipatch.features)
 
         return train_in_shards(shards, minipatches, take, grow)
 
     def _grow(self, minipatch: Minipatch[Slopes], fetched: Fetched, threads: _native.Threads) -> _native.GradientTree:
-        rows, weights = minipatch.draw.rows, minipatch.draw.weights
+        (rows, _, weights), slopes, (columns, places) = minipatch.draw, minipatch.question, fetched
         assert weights is not None
-        return self._grow_on(minipatch, fetched, rows, weights, *minipatch.question.of(rows, weights), threads)
-
-    def _grow_on(
-        self,
-        minipatch: Minipatch[Slopes],
-        fetched: Fetched,
-        rows: Positions,
-        weights: Floats,
-        gradients: Floats,
-        hessians: Floats,
-        threads: _native.Threads,
-    ) -> _native.GradientTree:
-        """Grow a tree on some rows of fetched columns, given their weights and derivatives."""
-        options, (columns, places) = self._options, fetched
-        is_categorical = self._mask_categorical(minipatch.features)
+        settings = self._list_settings(minipatch, fetched, weights, threads)
+        derivatives = slopes.gradients, slopes.hessians, slopes.direction, slopes.labels, slopes.weights
         with self._growers.borrow() as grower:
-            return grower.grow(
-                columns,
-                rows,
-                places,
-                gradients,
-                hessians,
-                options.seed,
-                minipatch.iteration,
-                is_categorical,
-                *options.constraints.of(minipatch.features, places, columns.n_columns),
-                threads,
-                weights,
-                minipatch.features,
-            )
+            return grower.grow_by_slopes(columns, rows, places, *derivatives, *settings)
+
+    def _list_settings(
+        self, minipatch: Minipatch[Slopes], fetched: Fetched, weights: Floats, threads: _native.Threads
+    ) -> tuple[Any, ...]:
+        """List what growers are told besides rows, columns and derivatives."""
+        options, features, (columns, places) = self._options, minipatch.features, fetched
+        return (
+            options.seed,
+            minipatch.iteration,
+            self._mask_categorical(features),
+            *options.constraints.of(features, places, columns.n_columns),
+            threads,
+            weights,
+            features,
+        )
 
     def _finish(self, trees: Sequence[_GrownTree], threads: _native.Threads) -> list[_FinishedTree]:
         """Fit the leaves of trees of different models by derivatives as they are now; apply them to all rows."""

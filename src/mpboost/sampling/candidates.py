@@ -60,7 +60,7 @@ def find_candidates(
     question: Labels[Any],
     n: int,
     seed: int,
-    iterations: Positions,
+    iterations: Sequence[int],
     shards: Shards,
     threads: _native.Threads,
     *,

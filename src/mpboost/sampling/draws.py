@@ -28,7 +28,7 @@ class Draw(NamedTuple):
     weights: Floats | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Minipatch(Generic[Posed]):
     """Rows and features that a learner is trained on, and the question that it is asked.
 
@@ -82,6 +82,8 @@ def sample_together(
     >>> sample_together(range(5, 8), questions, lambda basis: basis, lambda same, basis: [(t, *basis) for t in same])
     [(5, 1), (6, 2), (7, 1)]
     """
+    if len(questions) == 1:
+        return sample([*iterations], questions[0])
     groups: dict[int, list[int]] = {}
     for place, question in enumerate(questions):
         groups.setdefault(id(get_basis(question)), []).append(place)

@@ -53,8 +53,7 @@ class FeatureSampler:
 
     def sample(self, iterations: range, threads: _native.Threads) -> list[NDArray[np.int64]]:
         """Draw the features of the minipatches of a round: without replacement, in ascending order."""
-        draws = self.n_drawn, 0, self._seed, np.array(iterations), _native.Purpose.FEATURES, threads
-        return [features for features, _ in _native.race_round(self._log_weights, *draws)]
+        return _native.race(self._log_weights, self.n_drawn, self._seed, iterations, _native.Purpose.FEATURES, threads)
 
     def update(self, features: NDArray[np.int64], importances: NDArray[np.float64]) -> None:
         """Move q of the features of a minipatch towards their importances; the sum of q over them stays the same.
@@ -63,11 +62,12 @@ class FeatureSampler:
         """
         if not self._adaptive:
             return
+        moved = self.probabilities, self._log_weights, features, importances
         if self._remembers:
-            importances = _native.remember_importances(features, importances, self._importance_sums, self._counts)
-        _native.move_probabilities(
-            self.probabilities, self._log_weights, features, importances, self._momentum, self._exploration
-        )
+            seen = self._importance_sums, self._counts
+            _native.move_to_means(*moved, *seen, self._momentum, self._exploration)
+        else:
+            _native.move_probabilities(*moved, self._momentum, self._exploration)
 
 
 class RuledFeatureSampler(FeatureSampler):

@@ -39,7 +39,7 @@ class GradientSampler:
 
     def _sample(self, threads: _native.Threads, iterations: list[int], question: Slopes) -> list[Draw]:
         line = question.gradients, question.hessians, question.weights, 0.0, self._exploration
-        draws = self.n_drawn, self._seed, np.array(iterations), threads
+        draws = self.n_drawn, self._seed, iterations, threads
         if self._shards is None or self._shards.size == 1:
             return [Draw(rows, rows[:0], weights) for rows, weights in _native.draw_by_gradient(*line, *draws)]
         chunks = self._shards.exchange(lambda: _native.measure_chunks(*line, threads), np.concatenate)

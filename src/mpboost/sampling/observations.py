@@ -89,7 +89,7 @@ class ObservationSampler:
         n_unseen = min(self.n_drawn, shards.n_rows - self.n_drawn) if self._draws_unseen else 0
         if shards.size > 1:
             return self._sample_from(shards, self.n_drawn + n_unseen, iterations, question, threads)
-        races = question.weights.race(self.n_drawn, n_unseen, self._seed, np.array(iterations), threads)
+        races = question.weights.race(self.n_drawn, n_unseen, self._seed, iterations, threads)
         draws = []
         for iteration, race in zip(iterations, races, strict=True):
             arrivals = self._fill(iteration, question, shards.n_rows, *race)
@@ -127,7 +127,7 @@ class ObservationSampler:
         threads: _native.Threads,
     ) -> list[tuple[Candidates, Likeliest | None]]:
         """Find the candidates of this shard in each race and, if it is given a class, the likeliest row of another."""
-        iterations = np.array([iteration for iteration, _ in races])
+        iterations = [iteration for iteration, _ in races]
         are_weighed = question.sample_weights is not None or any(label is not None for _, label in races)
         candidates = find_candidates(question, n_sent, self._seed, iterations, shards, threads, are_weighed=are_weighed)
         others = (

@@ -13,7 +13,7 @@ from mpboost.sampling.weights import RowWeights
 LabelOf = TypeVar("LabelOf", bound=np.generic, covariant=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Labels(Generic[LabelOf]):
     """The question of a voting or averaging task: labels of all rows, and the weights that define p.
 

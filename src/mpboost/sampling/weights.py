@@ -1,5 +1,6 @@
 """Weights of rows, which define p: logarithms of them, or votes and a table in which weights are looked up."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -24,17 +25,17 @@ class RowWeights(Protocol):
         """Return the logarithms of the weights of some rows."""
 
     def race(
-        self, n_first: int, n_next: int, seed: int, iterations: Positions, threads: _native.Threads
+        self, n_first: int, n_next: int, seed: int, iterations: Sequence[int], threads: _native.Threads
     ) -> list[tuple[Positions, Positions]]:
         """Race once for each iteration; return the first rows to arrive and the next ones, both sorted."""
 
     def race_here(
-        self, n: int, first_row: int, seed: int, iterations: Positions, threads: _native.Threads
+        self, n: int, first_row: int, seed: int, iterations: Sequence[int], threads: _native.Threads
     ) -> list[tuple[Positions, Floats]]:
         """Race with the rows of other shards: return the first rows of this one to arrive, and their times, (n, 3)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class LogWeights:
     """Weights that are given by their logarithms, which may be any numbers."""
 
@@ -48,20 +49,20 @@ class LogWeights:
         return self.logs[rows]
 
     def race(
-        self, n_first: int, n_next: int, seed: int, iterations: Positions, threads: _native.Threads
+        self, n_first: int, n_next: int, seed: int, iterations: Sequence[int], threads: _native.Threads
     ) -> list[tuple[Positions, Positions]]:
         """Race once for each iteration; return the first rows to arrive and the next ones, both sorted."""
         purpose = _native.Purpose.OBSERVATIONS
         return _native.race_round(self.logs, n_first, n_next, seed, iterations, purpose, threads)
 
     def race_here(
-        self, n: int, first_row: int, seed: int, iterations: Positions, threads: _native.Threads
+        self, n: int, first_row: int, seed: int, iterations: Sequence[int], threads: _native.Threads
     ) -> list[tuple[Positions, Floats]]:
         """Race with the rows of other shards: return the first rows of this one to arrive, and their times, (n, 3)."""
         return _native.race_part(self.logs, n, first_row, seed, iterations, _native.Purpose.OBSERVATIONS, threads)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class VoteWeights:
     """Weights of rows of two classes by their margins: no array of them is stored.
 
@@ -91,14 +92,14 @@ class VoteWeights:
         return logs if self.log_sample_weights is None else logs + self.log_sample_weights[rows]
 
     def race(
-        self, n_first: int, n_next: int, seed: int, iterations: Positions, threads: _native.Threads
+        self, n_first: int, n_next: int, seed: int, iterations: Sequence[int], threads: _native.Threads
     ) -> list[tuple[Positions, Positions]]:
         """Race once for each iteration; return the first rows to arrive and the next ones, both sorted."""
         weights = self.labels, self.votes, self.table, self.log_sample_weights
         return _native.race_votes(*weights, n_first, n_next, seed, iterations, _native.Purpose.OBSERVATIONS, threads)
 
     def race_here(
-        self, n: int, first_row: int, seed: int, iterations: Positions, threads: _native.Threads
+        self, n: int, first_row: int, seed: int, iterations: Sequence[int], threads: _native.Threads
     ) -> list[tuple[Positions, Floats]]:
         """Race with the rows of other shards: return the first rows of this one to arrive, and their times, (n, 3)."""
         weights = self.labels, self.votes, self.table, self.log_sample_weights
@@ -107,11 +108,7 @@ class VoteWeights:
 
     def count_margins(self) -> Positions:
         """Count the rows that have each entry of the table as their weight."""
-        half, counts = len(self.table) // 2, np.zeros(len(self.table), dtype=np.int64)
-        for batch in _list_batches(self):
-            margins = self.labels[batch] * self.votes[batch].astype(np.intp)
-            counts += np.bincount(margins + half, minlength=len(counts))
-        return counts
+        return _native.count_margins(self.labels, self.votes, len(self.table))
 
 
 def compute_logs(weights: RowWeights) -> Floats:

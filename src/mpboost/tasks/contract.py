@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -207,10 +208,10 @@ class StopsByScore(ABC):
     def state(self) -> TaskState:
         """Views of the arrays that outputs are added to."""
 
-    @property
+    @cached_property
     def changed(self) -> Iterable[str]:
         """The names of the arrays of ``state``: an update changes them all."""
-        return self.state
+        return tuple(self.state)
 
     @abstractmethod
     def present_training(self, rows: Positions) -> Predictions:

@@ -191,8 +191,8 @@ class GradientTask:
         direction = None
         if self.loss.n_outputs > 1:
             direction = np.full(self.loss.n_outputs, -1.0)
-            draw = self.loss.n_outputs // 2, self._seed, iteration, _native.Purpose.COLOURS
-            direction[_native.race(np.zeros(self.loss.n_outputs), *draw, threads)] = 1.0
+            draw = self.loss.n_outputs // 2, self._seed, [iteration], _native.Purpose.COLOURS
+            direction[_native.race(np.zeros(self.loss.n_outputs), *draw, threads)[0]] = 1.0
         labels = self.loss.labels if isinstance(self.loss, SoftmaxLoss) else None
         now = self.predictors[(iteration - 1) % len(self.predictors)]
         return Slopes(now.gradients, now.hessians, now.raw, now.n_learned, direction, labels, now.weights)

@@ -126,10 +126,10 @@ class ManyClassTask(VotingTask, Generic[Label]):
         rows: Positions,
         sums: _native.RowSums,
         threads: _native.Threads,
-    ) -> None:
+    ) -> tuple[float, float]:
         if self._n_learners > MAX_SHORT_COUNT and self.votes.dtype == np.uint16:
             self.votes, self.oop_votes = self.votes.astype(np.int32), self.oop_votes.astype(np.int32)
-        self._count(outputs, rows, sums, threads)
+        return self._count(outputs, rows, sums, threads)
 
     def compute_log_weights(self, state: TaskState) -> Floats:
         """Compute the logarithms of the weights of the rows in a given state."""
@@ -160,7 +160,7 @@ class ManyClassTask(VotingTask, Generic[Label]):
         rows: Positions,
         sums: _native.RowSums,
         threads: _native.Threads,
-    ) -> None:
+    ) -> tuple[float, float]:
         """Add the votes of a learner; sum the weight of right rows, in training and out of patch."""
 
     def _refresh(self, threads: _native.Threads) -> None:
@@ -214,8 +214,8 @@ class ClassVoteTask(ManyClassTask[np.uint16]):
         rows: Positions,
         sums: _native.RowSums,
         threads: _native.Threads,
-    ) -> None:
-        _native.add_class_votes(
+    ) -> tuple[float, float]:
+        return _native.add_class_votes(
             outputs,
             rows,
             self.labels,
@@ -314,9 +314,9 @@ class ColourTask(ManyClassTask[np.int8]):
 
     def _pose(self, iteration: int, threads: _native.Threads) -> Labels[np.int8]:
         n_classes = len(self.ranks)
-        draw = n_classes // 2, self._seed, iteration, _native.Purpose.COLOURS
+        draw = n_classes // 2, self._seed, [iteration], _native.Purpose.COLOURS
         colours = np.full(n_classes, -1, dtype=np.int8)
-        colours[_native.race(np.zeros(n_classes), *draw, threads)] = 1
+        colours[_native.race(np.zeros(n_classes), *draw, threads)[0]] = 1
         del self.colours[iteration - 1 :]  # left by an interrupted round
         self.colours.append(colours)
         if self._adaptive and self._row_rule is None:
@@ -333,9 +333,9 @@ class ColourTask(ManyClassTask[np.int8]):
         rows: Positions,
         sums: _native.RowSums,
         threads: _native.Threads,
-    ) -> None:
+    ) -> tuple[float, float]:
         self.in_patch_counts[rows] += 1
-        _native.add_colour_votes(
+        return _native.add_colour_votes(
             outputs,
             self.colours[self._n_learners - 1],
             rows,

@@ -140,7 +140,7 @@ class ReservedRows:
             return
         if self._in_patch is None:
             place = self.raw[self._places[model]]
-            _native.take_raw(raw, np.arange(len(raw)), self._offset, self._loss.scale, place)
+            _native.to_users_units(raw, self._offset, self._loss.scale, place)
         else:
             self._in_patch[rows] += step.values[step.leaves[rows]]
             self._in_patch_counts[rows] += 1

@@ -93,13 +93,15 @@ class BinaryTask(VotingTask):
 
     def weigh(self, state: TaskState | None = None) -> VoteWeights | LogWeights:
         """Return the weights that define p in a given state, or now."""
-        state = self.state if state is None else state
         if self._row_rule is not None and self._adaptive:
-            return LogWeights(self._weigh_by(self._row_rule, state))
-        table = self._table.look_up(state["learning_rate"][0], self._n_learners)
-        return VoteWeights(
-            self.labels, state["votes"], table if self._adaptive else np.zeros_like(table), self._log_sample_weights
-        )
+            return LogWeights(self._weigh_by(self._row_rule, self.state if state is None else state))
+        votes, rate = self.votes, self.learning_rate.value
+        if state is not None:
+            votes, rate = state["votes"], state["learning_rate"]
+        table = self._table.look_up(rate[0], self._n_learners)
+        if not self._adaptive:
+            table = np.zeros_like(table)
+        return VoteWeights(self.labels, votes, table, self._log_sample_weights)
 
     def _find_margins(self, votes: NDArray[Any]) -> NDArray[Any]:
         return self.labels * votes
@@ -116,12 +118,12 @@ class BinaryTask(VotingTask):
         rows: Positions,
         sums: _native.RowSums,
         threads: _native.Threads,
-    ) -> None:
+    ) -> tuple[float, float]:
         if self._n_learners > MAX_SHORT_SUM and self.votes.dtype == np.int16:
             self.votes, self.in_patch_votes, self.in_patch_counts = (
                 array.astype(np.int32) for array in (self.votes, self.in_patch_votes, self.in_patch_counts)
             )
-        _native.add_votes(
+        return _native.add_votes(
             outputs,
             rows,
             self.labels,

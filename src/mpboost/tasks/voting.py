@@ -134,21 +134,26 @@ class VotingTask(StopsByScore):
         """Count those of some rows of this shard that out-of-patch votes get wrong and right."""
 
     @abstractmethod
-    def _add(self, outputs: Any, rows: Positions, sums: _native.RowSums, threads: _native.Threads) -> None:
-        """Add the votes of a learner, given the rows of its minipatch in this shard; sum the weight of right rows."""
+    def _add(
+        self, outputs: Any, rows: Positions, sums: _native.RowSums, threads: _native.Threads
+    ) -> tuple[float, float]:
+        """Add the votes of a learner, given the rows of its minipatch in this shard.
+
+        Adds the weight of right rows, in training and out of patch, to the sums, and returns it.
+        """
 
     def update(self, outputs: Any, rows: Positions, threads: _native.Threads) -> None:
         """Add the votes of a learner, given the rows of its minipatch; update weights and scores."""
         self._n_learners += 1
         here = find_rows_here(self.shards, rows)
         adapts = self._adaptive and not self.learning_rate.is_fixed
-        sides = self._count_sides(here) if adapts else (0, 0)
+        sides_here = self._count_sides(here) if adapts else (0, 0)
         sums = _native.RowSums(self.shards.first_row)
-        self._add(outputs, here, sums, threads)
-        (train, out_of_patch), n_wrong, n_right = self.shards.exchange(lambda: (sums, *sides), _join_counts)
+        right_here = self._add(outputs, here, sums, threads)
+        right, sides = self.shards.exchange(lambda: (right_here, sums, sides_here), _join_counts)
         if adapts:
-            self.learning_rate.adapt(n_wrong, n_right)
-        self._set_scores(train, out_of_patch)
+            self.learning_rate.adapt(*sides)
+        self._set_scores(*right)
 
     def _set_scores(self, train: float, out_of_patch: float) -> None:
         """Compute the scores: the metric, or accuracies from the weight of right rows."""
@@ -236,6 +241,12 @@ def take_rows(state: TaskState, rows: Positions) -> TaskState:
     return {name: array if name in NOT_ABOUT_ROWS else array[rows] for name, array in state.items()}
 
 
-def _join_counts(parts: Sequence[tuple[_native.RowSums, int, int]]) -> tuple[list[float], int, int]:
-    sums, n_wrong, n_right = zip(*parts, strict=True)
-    return join_sums(sums).tolist(), sum(n_wrong), sum(n_right)
+def _join_counts(
+    parts: Sequence[tuple[Sequence[float], _native.RowSums, tuple[int, int]]],
+) -> tuple[Sequence[float], tuple[int, int]]:
+    """Join the weights of right rows, and the numbers of rows that out-of-patch votes get wrong and right."""
+    if len(parts) == 1:
+        return parts[0][0], parts[0][2]
+    _, sums, sides = zip(*parts, strict=True)
+    n_wrong, n_right = (sum(counts) for counts in zip(*sides, strict=True))
+    return join_sums(sums).tolist(), (n_wrong, n_right)
