@@ -423,7 +423,7 @@ def test_suggest_rows_refuses_more_rows_than_there_are(models):
         (POOL[:, :4], "4 features"),
         (POOL[0], "1D|one-dimensional|dimension"),
         (POOL[:0], "0 sample|no rows|at least one"),
-        (np.full((3, 5), "word"), "numeric"),
+        (np.full((3, 5), "word"), "contains text"),
     ],
     ids=["columns", "one row", "no rows", "text"],
 )

@@ -36,7 +36,6 @@ class Interrupts:
         self._allowed = False
         self._held = False
         self._whole = True
-        self._block = _Allowed(self)
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -61,7 +60,7 @@ class Interrupts:
 
     def allowed(self) -> "_Allowed":
         """Let interrupts take effect in a block that does not change the run."""
-        return self._block
+        return _Allowed(self)
 
     def open(self) -> None:
         """Begin such a block."""
