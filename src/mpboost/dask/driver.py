@@ -32,7 +32,7 @@ logger = logging.getLogger("mpboost.dask")
 TICK = 0.05
 #: Seconds that Dask has to start a shard anew whose worker is gone.
 MOVE_AFTER = 3.0
-#: How often a shard may move without that the fit has gone on meanwhile.
+#: How often a shard may move before the fit makes progress again.
 MAX_MOVES = 5
 #: Seconds that an empty cluster may take to get a worker again.
 NO_WORKERS_LIMIT = 30.0

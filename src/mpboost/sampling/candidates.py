@@ -150,7 +150,7 @@ class JoinedCandidates:
 
 
 def _find_first(rows: Positions, of_parts: list[Floats], n_first: int, n_wanted: int) -> tuple[Mask, Mask]:
-    """Tell which candidates are the first ``n_first`` and ``n_wanted`` to arrive; of equal times, lower rows are."""
+    """Tell which candidates are the first ``n_first``, and ``n_wanted``, to arrive; at equal times, lower rows win."""
     logs = np.concatenate([times[:, 1] for times in of_parts])
     n_first, n_wanted = min(n_first, len(rows)), min(n_wanted, len(rows))
     if not any(times[:, 0].any() for times in of_parts):
