@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from mpboost import Callback, _native
 from mpboost.boosting.run import BoostingRun
-from mpboost.learners.side_by_side import Pool
 
 Result = TypeVar("Result")
 
@@ -46,7 +45,7 @@ class StepClock(LoopClock):
         """Wrap, then start."""
         self._spent.clear()
         learner: Any = run.parts.learner
-        learner._growers = Pool(lambda make=learner._growers._make: self._time_grower(make()))
+        learner._grower = SimpleNamespace(grow_round=self._timed(GROWING, learner._grower.grow_round))
         self._wrap(learner, "train", "train")
         self._wrap(run.parts.observation_sampler, "sample", "draw rows")
         self._wrap(run.parts.feature_sampler, "sample", "draw features")
@@ -62,9 +61,6 @@ class StepClock(LoopClock):
         order = ("draw rows", "draw features", GROWING, "credit features", UPDATING, "update q")
         steps = {name: spent[name] for name in order}
         return {**steps, "rest": self.seconds - sum(steps.values())}
-
-    def _time_grower(self, grower: Any) -> SimpleNamespace:
-        return SimpleNamespace(grow=self._timed(GROWING, grower.grow))
 
     def _wrap(self, part: Any, method: str, step: str) -> None:
         setattr(part, method, self._timed(step, getattr(part, method)))

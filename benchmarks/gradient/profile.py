@@ -43,7 +43,7 @@ class Workload:
         leaves, labels, codes, doubles = 2, 1, 1, 8
         return {
             "draw_by_gradient": self.n_rows * (gradients + weights),
-            "GradientGrower.grow_by_slopes": self.n_drawn * (self.n_features * codes + 3 * doubles),
+            "GradientGrower.grow_round": self.n_drawn * (self.n_features * codes + 3 * doubles),
             "sum_leaves": self.n_rows * (self.n_used_features * codes + gradients + hessians + leaves),
             "step_log_loss": self.n_rows * (leaves + labels + weights + 2 * raw + gradients + hessians),
         }
@@ -154,7 +154,7 @@ def show_limits(clock: EngineClock, folder: Path) -> None:
     known = sorted((part for part in bytes_needed if part in clock.spent), key=lambda part: -clock.spent[part])
     for part in known[:2]:
         taken = 1e6 * clock.spent[part] / clock.n_iterations
-        n_touched = work.n_drawn if part == "GradientGrower.grow_by_slopes" else work.n_rows
+        n_touched = work.n_drawn if part == "GradientGrower.grow_round" else work.n_rows
         cells = [part, f"{taken:.1f}", f"{bytes_needed[part] / n_touched:.1f}"]
         for pace in paces.values():
             least = 1e6 * bytes_needed[part] / pace

@@ -93,6 +93,13 @@ class SignalPoll {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// Call use(threads) with the threads that are given, or with none but this one.
+template <class Use>
+auto with_threads(Threads* given, Use use) {
+  Threads alone(1);
+  return use(given ? *given : alone);
+}
+
 // Call sum(sums) with the sums of the rows before, or with none.
 template <class Sum>
 auto with_sums(RowSums* given, Sum sum) {

@@ -41,13 +41,14 @@ void bind_function(nb::module_& module, const char* name, Function function, con
 
 template <class Label, class Raw>
 std::pair<double, double> sum_losses(const Raw& raw, const Vector<const Label>& labels,
-                                     const std::optional<Vector<const double>>& weights, std::int64_t n_classes) {
+                                     const std::optional<Vector<const double>>& weights, std::int64_t n_classes,
+                                     Threads* threads) {
   const auto n_rows = static_cast<std::int64_t>(raw.shape(0));
   check_size(labels, n_rows, "every row needs a label");
   if (weights) check_size(*weights, n_rows, "every row needs a weight");
   nb::gil_scoped_release release;
-  const auto [loss, n_right] =
-      sum_log_losses(LogOdds<Label>{n_rows, n_classes, raw.data(), labels.data(), weights ? weights->data() : nullptr});
+  const LogOdds<Label> rows{n_rows, n_classes, raw.data(), labels.data(), weights ? weights->data() : nullptr};
+  const auto [loss, n_right] = with_threads(threads, [&](Threads& some) { return sum_log_losses(rows, some); });
   return std::pair(loss, n_right);
 }
 
@@ -75,22 +76,20 @@ void bind_elementary(nb::module_& module) {
 
   module.def(
       "sum_log_losses",
-      [](Vector<const double> raw, Vector<const std::int8_t> labels,
-         const std::optional<Vector<const double>>& weights) {
-        return sum_losses<std::int8_t>(raw, labels, weights, 2);
-      },
-      nb::arg("raw"), nb::arg("labels"), nb::arg("weights").none(),
+      [](Vector<const double> raw, Vector<const std::int8_t> labels, const std::optional<Vector<const double>>& weights,
+         Threads* threads) { return sum_losses<std::int8_t>(raw, labels, weights, 2, threads); },
+      nb::arg("raw"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("threads") = nb::none(),
       "The sums of the log losses of rows, and of the rows that are right, times weights, given log odds of two "
       "classes, and labels -1 and +1.");
   module.def(
       "sum_log_losses",
       [](Matrix<const double> raw, Vector<const std::uint16_t> labels,
-         const std::optional<Vector<const double>>& weights) {
+         const std::optional<Vector<const double>>& weights, Threads* threads) {
         const auto n_classes = static_cast<std::int64_t>(raw.shape(1));
         for (const std::uint16_t k : as_span(labels)) check(k < n_classes, "there is a class that does not exist");
-        return sum_losses<std::uint16_t>(raw, labels, weights, n_classes);
+        return sum_losses<std::uint16_t>(raw, labels, weights, n_classes, threads);
       },
-      nb::arg("raw"), nb::arg("labels"), nb::arg("weights").none(),
+      nb::arg("raw"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("threads") = nb::none(),
       "The sums of the log losses of rows, and of the rows that are right, times weights, given log odds of each "
       "class, and labels 0, 1, 2, ...");
 }

@@ -1,9 +1,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <tuple>
 
 #include "mpboost/gradient_credit.hpp"
 #include "mpboost/gradient_grower.hpp"
@@ -101,48 +104,63 @@ MinipatchSlopes gather(const Derivatives& gradients, const Derivatives& hessians
   return gather_slopes(slopes, as_span(rows), as_span(patch_weights));
 }
 
-// The sums of the rows outside the minipatch, leaf by leaf: of gradients, along the direction, and of hessians.
-struct UnseenSums {
-  std::vector<double> gradients, hessians;
-};
+// A minipatch of a round: columns, rows, features; derivatives of all rows with direction, labels and weights, as
+// gather_slopes takes them; iteration; which columns are categorical or monotonic, sets of interactions, weights of the
+// minipatch's rows, numbers of features, as `grow` takes them.
+using PatchTuple = std::tuple<const BinnedColumns*, Vector<const std::int64_t>, Vector<const std::int64_t>, Derivatives,
+                              Derivatives, Optional<double>, Optional<std::uint16_t>, Optional<float>, std::uint64_t,
+                              Optional<bool>, Optional<std::int8_t>, Optional<std::int64_t>, Optional<std::int64_t>,
+                              Vector<const double>, Optional<std::int64_t>>;
 
-UnseenSums subtract_patch(std::span<const double> sums, std::span<const double> of_patch, const Slopes& slopes) {
-  const auto n_outputs = static_cast<std::size_t>(slopes.n_outputs), n_leaves = sums.size() / (2 * n_outputs);
-  UnseenSums unseen{std::vector<double>(n_leaves), std::vector<double>(n_leaves)};
-  for (std::size_t i = 0; i < n_leaves * n_outputs; ++i) {
-    const double gradient = sums[2 * i] - of_patch[2 * i];
-    unseen.gradients[i / n_outputs] += slopes.direction ? gradient * slopes.direction[i % n_outputs] : gradient;
-    unseen.hessians[i / n_outputs] += sums[2 * i + 1] - of_patch[2 * i + 1];
-  }
-  for (double& hessian : unseen.hessians) hessian = std::max(hessian, 0.0);
-  return unseen;
+std::vector<GradientTree> grow_round(Growers<GradientGrower>& growers, const std::vector<PatchTuple>& given,
+                                     std::uint64_t seed, Threads& threads) {
+  return make_side_by_side(given.size(), threads, [&](std::size_t i, Threads* own_threads) {
+    const auto& [columns, rows, features, gradients, hessians, direction, labels, row_weights, iteration,
+                 is_categorical, monotonic, interaction_offsets, interaction_members, weights, numbers] = given[i];
+    check(columns != nullptr, "a minipatch needs columns");
+    GradientPatch patch = as_patch(*columns, rows, features, is_categorical, monotonic, interaction_offsets,
+                                   interaction_members, weights, numbers);
+    const MinipatchSlopes slopes = gather(gradients, hessians, rows, weights, direction, labels, row_weights);
+    patch.gradients = slopes.gradients;
+    patch.hessians = slopes.hessians;
+    const Stream stream(seed, iteration, Purpose::thresholds);
+    return growers.lend([&, &all = *columns](GradientGrower& grower) {
+      return grower.grow(all, patch, stream, own_threads, SignalPoll());
+    });
+  });
 }
 
-auto credit_unseen(const GradientTree& grown,
-                   const nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>& sums,
-                   const Vector<const std::uint16_t>& leaves, const Vector<const std::int64_t>& rows,
-                   const Derivatives& gradients, const Derivatives& hessians, const Optional<double>& direction,
-                   const Vector<const std::int64_t>& features) {
+// A tree, sums of all rows, the leaf of each row, the rows of the minipatch, derivatives, direction, features.
+using CreditTuple = std::tuple<const GradientTree*, nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>,
+                               Vector<const std::uint16_t>, Vector<const std::int64_t>, Derivatives, Derivatives,
+                               Optional<double>, Vector<const std::int64_t>>;
+
+UnseenRows as_unseen_rows(const CreditTuple& given) {
+  const auto& [grown, sums, leaves, rows, gradients, hessians, direction, features] = given;
+  check(grown != nullptr, "there must be a tree");
   const Slopes slopes = as_slopes(gradients, hessians, direction);
-  const auto n_leaves = static_cast<std::int64_t>(grown.tree.n_leaves());
-  check(static_cast<std::int64_t>(sums.shape(0)) == n_leaves &&
-            static_cast<std::int64_t>(sums.shape(1)) == slopes.n_outputs && sums.shape(2) == 2,
+  check(sums.shape(0) == grown->tree.n_leaves() && static_cast<std::int64_t>(sums.shape(1)) == slopes.n_outputs &&
+            sums.shape(2) == 2,
         "sums must have the shape (n_leaves, n_outputs, 2)");
   check_size(leaves, static_cast<std::int64_t>(gradients.shape(0)), "there must be one leaf per row");
   check_indices(rows, static_cast<std::int64_t>(leaves.size()), "the patch names a row that does not exist");
-  for (const Split& split : grown.tree.splits)
+  for (const Split& split : grown->tree.splits)
     check(std::ranges::binary_search(as_span(features), split.feature), "the tree uses another feature");
-  std::vector<double> credits, importances;
+  return {*grown, {sums.data(), sums.size()}, leaves.data(), as_span(rows), slopes, as_span(features)};
+}
+
+nb::list credit_by_unseen(const std::vector<CreditTuple>& given, Threads& threads) {
+  std::vector<UnseenRows> trees;
+  for (const CreditTuple& tree : given) trees.push_back(as_unseen_rows(tree));
+  std::vector<GradientCredits> credits;
   {
     nb::gil_scoped_release release;
-    const std::vector<double> of_patch =
-        sum_rows(as_span(rows), nullptr, leaves.data(), slopes.gradients, slopes.hessians, slopes.n_outputs, n_leaves);
-    const UnseenSums unseen = subtract_patch({sums.data(), sums.size()}, of_patch, slopes);
-    credits = gradient_credits(grown, unseen.gradients, as_span(features));
-    const double chance = chance_of_credits(grown, unseen.hessians);
-    for (const double credit : credits) importances.push_back(chance > 0 ? credit / chance : 0.0);
+    credits = credit_unseen(trees, threads);
   }
-  return std::pair(to_numpy(std::move(importances)), to_numpy(std::move(credits)));
+  nb::list arrays;
+  for (auto& [of_tree, importances] : credits)
+    arrays.append(nb::make_tuple(to_numpy(std::move(importances)), to_numpy(std::move(of_tree))));
+  return arrays;
 }
 
 }  // namespace
@@ -175,11 +193,6 @@ void bind_gradient_trees(nb::module_& module) {
             return chance_of_credits(grown, as_span(hessian_sums));
           },
           nb::arg("hessian_sums"), "The size that credits have by chance, given sums of hessians leaf by leaf.")
-      .def("credit_unseen", credit_unseen, nb::arg("sums"), nb::arg("leaves").noconvert(), nb::arg("rows"),
-           nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("direction").none(),
-           nb::arg("features"),
-           "Credits of the features by the rows outside the minipatch: divided by what chance alone would give, and as "
-           "they are. `sums` are those of all rows; several outputs are combined along a direction.")
       .def(
           "with_features",
           [](const GradientTree& grown, Vector<const std::int64_t> features) {
@@ -217,30 +230,38 @@ void bind_gradient_trees(nb::module_& module) {
       "Gradients and hessians of the rows of a minipatch, times their weights; several outputs are combined along "
       "a direction.");
 
-  nb::class_<GradientGrower>(module, "GradientGrower",
-                             "Grows trees for gradient boosting; not to be shared by concurrent calls.")
+  module.def(
+      "credit_unseen", credit_by_unseen, nb::arg("trees").noconvert(), nb::arg("threads"),
+      nb::sig("def credit_unseen(trees: collections.abc.Sequence[tuple], threads: Threads) -> "
+              "list[tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]]"),
+      "Credits of the features of trees by the rows outside their minipatches: divided by what chance alone "
+      "would give, and as they are. For each tree: the tree, sums of all rows, the leaf of each row, the rows of "
+      "the minipatch, gradients, hessians, the direction along which several outputs are combined, features.");
+
+  nb::class_<Growers<GradientGrower>>(module, "GradientGrower", "Grows trees for gradient boosting.")
       .def(
           "__init__",
-          [](GradientGrower* self, std::int32_t max_leaf_nodes, std::int32_t max_depth, std::int32_t min_samples_leaf,
-             double l2_regularization, int max_bins) {
+          [](Growers<GradientGrower>* self, std::int32_t max_leaf_nodes, std::int32_t max_depth,
+             std::int32_t min_samples_leaf, double l2_regularization, int max_bins) {
             check(max_leaf_nodes >= 2 && max_depth >= 0 && min_samples_leaf >= 1,
                   "max_leaf_nodes must be >= 2, max_depth >= 0 and min_samples_leaf >= 1");
             check(max_leaf_nodes <= std::int32_t{max_numbered_leaves}, "there can be 65536 leaves at most");
             check(l2_regularization >= 0 && std::isfinite(l2_regularization),
                   "l2_regularization must be finite and not negative");
             check(2 <= max_bins && max_bins <= 255, "max_bins must be between 2 and 255");
-            new (self) GradientGrower({max_leaf_nodes, max_depth, min_samples_leaf, l2_regularization, max_bins});
+            new (self) Growers<GradientGrower>(
+                GradientLimits{max_leaf_nodes, max_depth, min_samples_leaf, l2_regularization, max_bins});
           },
           nb::arg("max_leaf_nodes"), nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("l2_regularization"),
           nb::arg("max_bins"), "max_depth 0 means no limit.")
       .def(
           "grow",
-          [](GradientGrower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+          [](Growers<GradientGrower>& growers, const BinnedColumns& columns, Vector<const std::int64_t> rows,
              Vector<const std::int64_t> features, Vector<const double> gradients, Vector<const double> hessians,
              std::uint64_t seed, std::uint64_t iteration, const Optional<bool>& is_categorical,
              const Optional<std::int8_t>& monotonic, const Optional<std::int64_t>& interaction_offsets,
-             const Optional<std::int64_t>& interaction_members, Threads* threads, const Optional<double>& weights,
-             const Optional<std::int64_t>& numbers) {
+             const Optional<std::int64_t>& interaction_members, const Optional<double>& weights,
+             const Optional<std::int64_t>& numbers, Threads* threads) {
             GradientPatch patch = as_patch(columns, rows, features, is_categorical, monotonic, interaction_offsets,
                                            interaction_members, weights, numbers);
             const auto n_rows = static_cast<std::int64_t>(rows.size());
@@ -249,39 +270,25 @@ void bind_gradient_trees(nb::module_& module) {
             patch.gradients = as_span(gradients);
             patch.hessians = as_span(hessians);
             nb::gil_scoped_release release;
-            return grower.grow(columns, patch, Stream(seed, iteration, Purpose::thresholds), threads, SignalPoll());
+            return growers.lend([&](GradientGrower& grower) {
+              return grower.grow(columns, patch, Stream(seed, iteration, Purpose::thresholds), threads, SignalPoll());
+            });
           },
           nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("gradients"), nb::arg("hessians"),
           nb::arg("seed"), nb::arg("iteration"), nb::arg("is_categorical") = nb::none(),
           nb::arg("monotonic") = nb::none(), nb::arg("interaction_offsets") = nb::none(),
-          nb::arg("interaction_members") = nb::none(), nb::arg("threads") = nb::none(), nb::arg("weights") = nb::none(),
-          nb::arg("numbers") = nb::none(),
+          nb::arg("interaction_members") = nb::none(), nb::arg("weights") = nb::none(), nb::arg("numbers") = nb::none(),
+          nb::arg("threads") = nb::none(),
           "Grow a tree on some rows, given their derivatives, and features; columns may be categorical, monotonic, or "
           "bound to interact within sets. The covers of leaves are sums of the weights. The numbers of the features in "
           "the whole table, if these columns are a part of it, determine how bins are merged.")
       .def(
-          "grow_by_slopes",
-          [](GradientGrower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
-             Vector<const std::int64_t> features, const Derivatives& gradients, const Derivatives& hessians,
-             const Optional<double>& direction, const Optional<std::uint16_t>& labels,
-             const Optional<float>& row_weights, std::uint64_t seed, std::uint64_t iteration,
-             const Optional<bool>& is_categorical, const Optional<std::int8_t>& monotonic,
-             const Optional<std::int64_t>& interaction_offsets, const Optional<std::int64_t>& interaction_members,
-             Threads* threads, Vector<const double> weights, const Optional<std::int64_t>& numbers) {
-            GradientPatch patch = as_patch(columns, rows, features, is_categorical, monotonic, interaction_offsets,
-                                           interaction_members, weights, numbers);
-            const MinipatchSlopes slopes = gather(gradients, hessians, rows, weights, direction, labels, row_weights);
-            patch.gradients = slopes.gradients;
-            patch.hessians = slopes.hessians;
-            nb::gil_scoped_release release;
-            return grower.grow(columns, patch, Stream(seed, iteration, Purpose::thresholds), threads, SignalPoll());
-          },
-          nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("gradients").noconvert(),
-          nb::arg("hessians").noconvert(), nb::arg("direction").none(), nb::arg("labels").noconvert().none(),
-          nb::arg("row_weights").noconvert().none(), nb::arg("seed"), nb::arg("iteration"),
-          nb::arg("is_categorical").none(), nb::arg("monotonic").none(), nb::arg("interaction_offsets").none(),
-          nb::arg("interaction_members").none(), nb::arg("threads").none(), nb::arg("weights"),
-          nb::arg("numbers").none(), "As grow, given the derivatives of all rows, as gather_slopes takes them.");
+          "grow_round", grow_round, nb::arg("patches").noconvert(), nb::arg("seed"), nb::arg("threads"),
+          nb::sig("def grow_round(self, patches: collections.abc.Sequence[tuple], seed: int, threads: Threads) -> "
+                  "list[GradientTree]"),
+          "Grow a tree on each minipatch, side by side. A minipatch has columns, rows and features; derivatives of all "
+          "rows, with direction, labels and weights, as gather_slopes takes them; the iteration; and is_categorical, "
+          "monotonic, interaction_offsets, interaction_members, weights and numbers, as grow takes them.");
 }
 
 }  // namespace mpboost::bindings

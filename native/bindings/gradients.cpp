@@ -165,17 +165,18 @@ void bind_reserved(nb::module_& module) {
   module.def(
       "sum_value_losses",
       [](const std::string& name, double parameter, double unit, Vector<const double> raw, Vector<const double> labels,
-         const Optional<double>& weights) {
+         const Optional<double>& weights, Threads* threads) {
         const ValueLoss loss = as_value_loss(name, parameter);
         const auto n_rows = static_cast<std::int64_t>(raw.size());
         check_size(labels, n_rows, one_per_row);
         const ValueRows rows{n_rows, raw.data(), labels.data(), data_of(weights, n_rows), parameter, unit};
         nb::gil_scoped_release release;
-        const auto [sum, squares] = sum_value_losses(loss, rows);
+        const auto [sum, squares] =
+            with_threads(threads, [&](Threads& some) { return sum_value_losses(loss, rows, some); });
         return std::pair(sum, squares);
       },
       nb::arg("loss"), nb::arg("parameter"), nb::arg("unit"), nb::arg("raw"), nb::arg("labels"),
-      nb::arg("weights").none(),
+      nb::arg("weights").none(), nb::arg("threads") = nb::none(),
       "The sums of the losses of rows, and of squared errors, times weights, given outputs and labels in the users' "
       "units; losses are those of step_values, in a unit of their own.");
 }

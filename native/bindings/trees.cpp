@@ -1,10 +1,13 @@
 #include "trees.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 
 #include "mpboost/apply.hpp"
@@ -142,44 +145,71 @@ void check_patch(const SortedGrower<Criterion>& grower, const Minipatch<typename
     check(grower.criterion().accepts(patch.labels[row]), "a label is out of range");
 }
 
-template <class Grower, class Label>
-void bind_grow(nb::class_<Grower>& cls) {
-  cls.def(
-      "grow",
-      [](Grower& grower, const BinnedColumns& columns, Vector<const std::int64_t> rows,
-         Vector<const std::int64_t> features, Vector<const Label> labels, const OptionalWeights& weights,
-         const OptionalFlags& is_categorical, std::int32_t min_samples_split) {
-        const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights, is_categorical);
-        check_patch(grower, patch);
-        nb::gil_scoped_release release;
-        return grower.grow(columns, patch, min_samples_split, SignalPoll());
-      },
-      nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("weights") = nb::none(),
-      nb::arg("is_categorical") = nb::none(), nb::arg("min_samples_split") = 2,
-      "Grow a tree on some rows, whose weights may be given, and features, of which some may be categorical. Split no "
-      "node of fewer than min_samples_split rows.");
-}
-
-template <class Label>
-nb::tuple credit_unseen(const Tree& tree, const BinnedColumns& columns, const Minipatch<Label>& patch,
-                        const Vector<const std::int64_t>& unseen_rows, std::span<const SplitSides> sides = {}) {
-  check_columns(tree, columns);
-  check_single(tree.n_outputs);
-  check_indices(unseen_rows, columns.n_rows(), "there is no such unseen row");
-  UnseenCredits credits;
-  {
-    nb::gil_scoped_release release;
-    credits = unseen_importances(tree, columns, patch, as_span(unseen_rows), sides);
-  }
+// Importances by feature, and what splits gain by the size of nodes, one row for each.
+nb::tuple to_arrays(UnseenCredits&& credits) {
   std::vector<double> gains;
   for (const SizeGains& size : credits.gains) gains.insert(gains.end(), {size.promised, size.kept, size.squares});
   return nb::make_tuple(to_numpy(std::move(credits.importances)), values_to_numpy(std::move(gains), 3));
 }
 
+// A minipatch of a round: columns, rows, features, labels, weights, which columns are categorical, min_samples_split,
+// and rows to measure importances on.
 template <class Label>
-nb::tuple credit_unseen(const GrownTree& grown, const BinnedColumns& columns, const Minipatch<Label>& patch,
-                        const Vector<const std::int64_t>& unseen_rows) {
-  return credit_unseen(grown.tree, columns, patch, unseen_rows, grown.sides);
+using PatchTuple =
+    std::tuple<const BinnedColumns*, Vector<const std::int64_t>, Vector<const std::int64_t>, Vector<const Label>,
+               OptionalWeights, OptionalFlags, std::int32_t, Vector<const std::int64_t>>;
+
+template <class Grower, class Label>
+nb::list grow_round(Growers<Grower>& growers, const std::vector<PatchTuple<Label>>& given, Threads& threads) {
+  struct Grown {
+    GrownTree tree;
+    std::optional<UnseenCredits> credits;
+  };
+  std::vector<Grown> round = make_side_by_side(given.size(), threads, [&](std::size_t i, Threads*) {
+    const auto& [columns, rows, features, labels, weights, is_categorical, min_samples_split, unseen] = given[i];
+    check(columns != nullptr, "a minipatch needs columns");
+    const Minipatch<Label> patch = as_patch(*columns, rows, features, labels, weights, is_categorical);
+    check_indices(unseen, columns->n_rows(), "there is no such unseen row");
+    return growers.lend([&, &columns = columns, &unseen = unseen, &limit = min_samples_split](Grower& grower) {
+      check_patch(grower, patch);
+      Grown grown{grower.grow(*columns, patch, limit, SignalPoll()), {}};
+      if (unseen.size() > 0)
+        grown.credits = unseen_importances(grown.tree.tree, *columns, patch, as_span(unseen), grown.tree.sides);
+      return grown;
+    });
+  });
+  nb::list results;
+  for (auto& [tree, credits] : round) {
+    const nb::object measured = credits ? nb::object(to_arrays(std::move(*credits))) : nb::object(nb::none());
+    results.append(nb::make_tuple(std::move(tree), measured));
+  }
+  return results;
+}
+
+template <class Grower, class Label>
+void bind_grow(nb::class_<Growers<Grower>>& cls) {
+  cls.def(
+      "grow",
+      [](Growers<Grower>& growers, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+         Vector<const std::int64_t> features, Vector<const Label> labels, const OptionalWeights& weights,
+         const OptionalFlags& is_categorical, std::int32_t min_samples_split) {
+        const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights, is_categorical);
+        nb::gil_scoped_release release;
+        return growers.lend([&](Grower& grower) {
+          check_patch(grower, patch);
+          return grower.grow(columns, patch, min_samples_split, SignalPoll());
+        });
+      },
+      nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels"), nb::arg("weights") = nb::none(),
+      nb::arg("is_categorical") = nb::none(), nb::arg("min_samples_split") = 2,
+      "Grow a tree on some rows, whose weights may be given, and features, of which some may be categorical. Split no "
+      "node of fewer than min_samples_split rows.");
+  cls.def("grow_round", grow_round<Grower, Label>, nb::arg("patches").noconvert(), nb::arg("threads"),
+          nb::sig("def grow_round(self, patches: collections.abc.Sequence[tuple], threads: Threads) -> "
+                  "list[tuple[GrownTree, tuple[numpy.typing.NDArray[numpy.float64], "
+                  "numpy.typing.NDArray[numpy.float64]] | None]]"),
+          "Grow a tree on each minipatch, side by side. A minipatch is what `grow` takes, and rows to measure "
+          "importances on; if there are any, what unseen_importances returns comes with the tree.");
 }
 
 template <class Label>
@@ -204,25 +234,27 @@ void bind_importances(nb::module_& module) {
       "What a tree loses on some rows when one feature is shuffled among them: accuracy or, with numbers, squared "
       "error.");
 
-  const auto bind_unseen = [&]<class Credited>(std::type_identity<Credited>, const char* name, const char* doc) {
-    module.def(
-        "unseen_importances",
-        [](const Credited& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
-           Vector<const std::int64_t> features, Vector<const Label> labels, Vector<const std::int64_t> unseen_rows,
-           const OptionalWeights& weights) {
-          const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
-          return credit_unseen(tree, columns, patch, unseen_rows);
-        },
-        nb::arg(name), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(),
-        nb::arg("unseen_rows"), nb::arg("weights") = nb::none(), doc);
-  };
-  bind_unseen(
-      std::type_identity<Tree>(), "tree",
+  module.def(
+      "unseen_importances",
+      [](const Tree& tree, const BinnedColumns& columns, Vector<const std::int64_t> rows,
+         Vector<const std::int64_t> features, Vector<const Label> labels, Vector<const std::int64_t> unseen_rows,
+         const OptionalWeights& weights) {
+        const Minipatch<Label> patch = as_patch(columns, rows, features, labels, weights);
+        check_columns(tree, columns);
+        check_single(tree.n_outputs);
+        check_indices(unseen_rows, columns.n_rows(), "there is no such unseen row");
+        UnseenCredits credits;
+        {
+          nb::gil_scoped_release release;
+          credits = unseen_importances(tree, columns, patch, as_span(unseen_rows));
+        }
+        return to_arrays(std::move(credits));
+      },
+      nb::arg("tree"), nb::arg("columns"), nb::arg("rows"), nb::arg("features"), nb::arg("labels").noconvert(),
+      nb::arg("unseen_rows"), nb::arg("weights") = nb::none(),
       "How far the splits of a tree move what it says about rows that it never saw towards their labels: by feature, "
       "and by the size of nodes. Row k of the latter is about nodes of 2^k to 2^(k + 1) - 1 rows: what their splits "
       "promise, what they keep, and the sum of squares of what each of them keeps.");
-  bind_unseen(std::type_identity<GrownTree>(), "grown",
-              "The same, faster, of a tree that was grown on these rows, features, labels and weights.");
 }
 
 void bind_grower(nb::module_& module) {
@@ -234,41 +266,38 @@ void bind_grower(nb::module_& module) {
           nb::rv_policy::automatic);
 
   auto binary =
-      nb::class_<BinaryGrower>(module, "BinaryGrower",
-                               "Grows Gini trees for two classes, -1 and +1; not to be shared by concurrent calls.")
+      nb::class_<Growers<BinaryGrower>>(module, "BinaryGrower", "Grows Gini trees for two classes, -1 and +1.")
           .def(
               "__init__",
-              [](BinaryGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf, double tie_value) {
+              [](Growers<BinaryGrower>* self, std::int32_t max_depth, std::int32_t min_samples_leaf, double tie_value) {
                 check_limits(max_depth, min_samples_leaf);
-                new (self) BinaryGrower({max_depth, min_samples_leaf, tie_value});
+                new (self) Growers<BinaryGrower>(BinaryGrowerOptions{max_depth, min_samples_leaf, tie_value});
               },
               nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("tie_value"), "max_depth 0 means no limit.");
   bind_grow<BinaryGrower, std::int8_t>(binary);
 
-  auto classes =
-      nb::class_<ClassGrower>(module, "ClassGrower",
-                              "Grows Gini trees for many classes; not to be shared by concurrent calls.")
-          .def(
-              "__init__",
-              [](ClassGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf,
-                 Vector<const std::uint16_t> ranks) {
-                check_limits(max_depth, min_samples_leaf);
-                const auto span = as_span(ranks);
-                new (self) ClassGrower({max_depth, min_samples_leaf}, ClassCriterion({span.begin(), span.end()}));
-              },
-              nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("ranks"),
-              "max_depth 0 means no limit; ranks are those of the classes: the highest wins at a tie.");
+  auto classes = nb::class_<Growers<ClassGrower>>(module, "ClassGrower", "Grows Gini trees for many classes.")
+                     .def(
+                         "__init__",
+                         [](Growers<ClassGrower>* self, std::int32_t max_depth, std::int32_t min_samples_leaf,
+                            Vector<const std::uint16_t> ranks) {
+                           check_limits(max_depth, min_samples_leaf);
+                           const auto span = as_span(ranks);
+                           new (self) Growers<ClassGrower>(TreeLimits{max_depth, min_samples_leaf},
+                                                           ClassCriterion({span.begin(), span.end()}));
+                         },
+                         nb::arg("max_depth"), nb::arg("min_samples_leaf"), nb::arg("ranks"),
+                         "max_depth 0 means no limit; ranks are those of the classes: the highest wins at a tie.");
   bind_grow<ClassGrower, std::uint16_t>(classes);
 
-  auto values =
-      nb::class_<ValueGrower>(module, "ValueGrower", "Grows regression trees; not to be shared by concurrent calls.")
-          .def(
-              "__init__",
-              [](ValueGrower* self, std::int32_t max_depth, std::int32_t min_samples_leaf) {
-                check_limits(max_depth, min_samples_leaf);
-                new (self) ValueGrower({max_depth, min_samples_leaf}, ValueCriterion());
-              },
-              nb::arg("max_depth"), nb::arg("min_samples_leaf"), "max_depth 0 means no limit.");
+  auto values = nb::class_<Growers<ValueGrower>>(module, "ValueGrower", "Grows regression trees.")
+                    .def(
+                        "__init__",
+                        [](Growers<ValueGrower>* self, std::int32_t max_depth, std::int32_t min_samples_leaf) {
+                          check_limits(max_depth, min_samples_leaf);
+                          new (self) Growers<ValueGrower>(TreeLimits{max_depth, min_samples_leaf}, ValueCriterion());
+                        },
+                        nb::arg("max_depth"), nb::arg("min_samples_leaf"), "max_depth 0 means no limit.");
   bind_grow<ValueGrower, double>(values);
 
   bind_importances<std::int8_t>(module);

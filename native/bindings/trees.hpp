@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <mutex>
 
 #include "bindings.hpp"
 #include "mpboost/columns.hpp"
@@ -96,6 +99,55 @@ inline Tree tree_from_state(const nb::tuple& state) {
             covers_fit(tree.leaf_covers, tree.n_leaves()) && is_valid(tree, std::numeric_limits<std::int32_t>::max()),
         "this is not the state of a tree");
   return tree;
+}
+
+// Growers of one kind, which have memory of their own: each serves one thread at a time. Made when they are needed.
+template <class Grower>
+class Growers {
+ public:
+  // Growers are made with these arguments.
+  template <class... Arguments>
+  explicit Growers(Arguments... arguments) : make_([=] { return std::make_unique<Grower>(arguments...); }) {}
+
+  // Call use(grower) with a grower that nobody else uses. After an error, whose traces it may have, it is not kept.
+  template <class Use>
+  auto lend(Use use) {
+    std::unique_ptr<Grower> grower = take();
+    auto result = use(*grower);
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(std::move(grower));
+    return result;
+  }
+
+ private:
+  std::unique_ptr<Grower> take() {
+    const std::scoped_lock lock(mutex_);
+    if (idle_.empty()) return make_();
+    std::unique_ptr<Grower> grower = std::move(idle_.back());
+    idle_.pop_back();
+    return grower;
+  }
+
+  const std::function<std::unique_ptr<Grower>()> make_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Grower>> idle_;
+};
+
+// Call make(i, threads) for each of n items, side by side, outside of the interpreter; return the results. An item has
+// a thread of its own (null), or, if it is the only one, all threads.
+template <class Make>
+auto make_side_by_side(std::size_t n, Threads& threads, Make make) {
+  std::vector<std::invoke_result_t<Make, std::size_t, Threads*>> made(n);
+  nb::gil_scoped_release release;
+  if (n == 1) {
+    made[0] = make(std::size_t{0}, &threads);
+    return made;
+  }
+  threads.for_ranges(std::ssize(made), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      made[i] = make(i, static_cast<Threads*>(nullptr));
+  });
+  return made;
 }
 
 // The features that splits use, ascending.

@@ -70,7 +70,7 @@ class Blocks {
         sizes_(static_cast<std::size_t>((line.rows.n_rows + block_length - 1) / block_length)),
         weights_(sizes_.size()) {
     const auto sum = kernels().sum_blocks;
-    threads.for_ranges(line.rows.n_rows, 8 * batch_rows, [&](std::int64_t begin, std::int64_t end) {
+    threads.for_ranges(line.rows.n_rows, 4 * batch_rows, [&](std::int64_t begin, std::int64_t end) {
       float row_sizes[batch_rows], row_weights[batch_rows];
       for (std::int64_t first = begin; first < end; first += batch_rows) {
         const std::int64_t n_blocks = std::min(batch_blocks, (end - first + block_length - 1) / block_length);
@@ -301,8 +301,10 @@ std::vector<GradientDraw> draw_by_gradient(const GradientLine& line, std::span<c
       position = stretch.end();
     }
   });
-  std::vector<GradientDraw> drawn;
-  for (auto& parts : draws) drawn.push_back(join(parts));
+  std::vector<GradientDraw> drawn(streams.size());
+  threads.for_ranges(std::ssize(drawn), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) drawn[k] = join(draws[k]);
+  });
   return drawn;
 }
 

@@ -92,6 +92,15 @@ void add_derivatives(const std::uint16_t* leaves, std::int64_t n_rows, const flo
   }
 }
 
+void add_numbers(const std::uint16_t* leaves, const std::int64_t* rows, std::int64_t n_rows, const float* numbers,
+                 std::int64_t n_outputs, double* sums) {
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    const float* __restrict of_row = numbers + rows[i] * n_outputs;
+    double* __restrict of_leaf = sums + leaves[i] * n_outputs;
+    for (std::int64_t k = 0; k < n_outputs; ++k) of_leaf[k] += static_cast<double>(of_row[k]);
+  }
+}
+
 }  // namespace
 
 #define MPBOOST_QUOTE(name) #name
@@ -128,6 +137,7 @@ const Kernels table{
     .add_leaf_values = add_leaf_values,
     .walk_contributions = walk_contributions,
     .add_derivatives = add_derivatives,
+    .add_numbers = add_numbers,
     .log_loss = log_loss,
     .softmax = softmax,
     .value_loss = value_loss,

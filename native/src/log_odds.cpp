@@ -15,11 +15,10 @@ constexpr std::int64_t piece_rows = 1024;     // of sums
 // Call compute(first, n, losses, hits) for batches of rows, which writes their losses and whether they are right;
 // return the sums of these times weights.
 template <class Label, class Compute>
-LossSums sum_batches(const LogOdds<Label>& rows, std::int64_t batch_rows, Compute compute) {
-  Threads alone(1);
+LossSums sum_batches(const LogOdds<Label>& rows, std::int64_t batch_rows, Threads& threads, Compute compute) {
   RowSums sums;
-  sums.add_rows(rows.n_rows, 2, piece_rows, 1, alone, [&] {
-    return [&](std::int64_t first, std::int64_t n, double* sum) {
+  sums.add_rows(rows.n_rows, 2, piece_rows, 1, threads, [&] {
+    return [&, compute](std::int64_t first, std::int64_t n, double* sum) mutable {  // a copy, with memory of its own
       double losses[piece_rows], hits[piece_rows];
       for (std::int64_t i = 0; i < n; i += batch_rows)
         compute(first + i, std::min(batch_rows, n - i), losses + i, hits + i);
@@ -66,21 +65,22 @@ void compute_shares(const double* raw, std::int64_t n_rows, std::int64_t n_class
   }
 }
 
-LossSums sum_log_losses(const LogOdds<std::int8_t>& rows) {
-  return sum_batches(rows, batch_numbers, [&](std::int64_t first, std::int64_t n, double* losses, double* hits) {
-    const double* raw = rows.raw + first;
-    const std::int8_t* labels = rows.labels + first;
-    for (std::int64_t i = 0; i < n; ++i) losses[i] = labels[i] > 0 ? -raw[i] : raw[i];
-    for (std::int64_t i = 0; i < n; ++i) hits[i] = (raw[i] >= 0) == (labels[i] > 0) ? 1.0 : 0.0;
-    kernels().softplus_of(losses, n);
-  });
+LossSums sum_log_losses(const LogOdds<std::int8_t>& rows, Threads& threads) {
+  return sum_batches(rows, batch_numbers, threads,
+                     [&](std::int64_t first, std::int64_t n, double* losses, double* hits) {
+                       const double* raw = rows.raw + first;
+                       const std::int8_t* labels = rows.labels + first;
+                       for (std::int64_t i = 0; i < n; ++i) losses[i] = labels[i] > 0 ? -raw[i] : raw[i];
+                       for (std::int64_t i = 0; i < n; ++i) hits[i] = (raw[i] >= 0) == (labels[i] > 0) ? 1.0 : 0.0;
+                       kernels().softplus_of(losses, n);
+                     });
 }
 
-LossSums sum_log_losses(const LogOdds<std::uint16_t>& rows) {
+LossSums sum_log_losses(const LogOdds<std::uint16_t>& rows, Threads& threads) {
   const std::int64_t n_classes = rows.n_classes, batch_rows = count_batch_rows(n_classes);
   std::vector<double> odds(static_cast<std::size_t>(batch_rows * n_classes));
-  double most[batch_numbers];
-  return sum_batches(rows, batch_rows, [&](std::int64_t first, std::int64_t n, double* losses, double* hits) {
+  const auto compute = [&, odds](std::int64_t first, std::int64_t n, double* losses, double* hits) mutable {
+    double most[batch_numbers];
     const double* raw = rows.raw + first * n_classes;
     const std::uint16_t* labels = rows.labels + first;
     compute_odds(raw, n, n_classes, odds.data(), losses, most);
@@ -90,7 +90,8 @@ LossSums sum_log_losses(const LogOdds<std::uint16_t>& rows) {
       const double* row = raw + i * n_classes;
       hits[i] = std::find(row, row + labels[i] + 1, most[i]) == row + labels[i] ? 1.0 : 0.0;
     }
-  });
+  };
+  return sum_batches(rows, batch_rows, threads, compute);
 }
 
 }  // namespace mpboost

@@ -18,6 +18,7 @@ class Threads::Team {
   explicit Team(int n_workers) {
     bool may_start = true;
     while (may_start && size() < n_workers) may_start = start_worker();
+    shares_ = std::vector<Share>(workers_.size() + 1);  // nobody looks before there is work
   }
 
   ~Team() {
@@ -36,14 +37,17 @@ class Threads::Team {
     {
       const std::scoped_lock lock(mutex_);
       task_ = &task;
-      n_ranges_ = n_ranges;
-      next_.store(0, std::memory_order_relaxed);
+      for (std::size_t k = 0; k < shares_.size(); ++k) {
+        const auto n = static_cast<std::int64_t>(shares_.size()), place = static_cast<std::int64_t>(k);
+        shares_[k].next.store(place * n_ranges / n, std::memory_order_relaxed);
+        shares_[k].end = (place + 1) * n_ranges / n;
+      }
       busy_ = size();
       error_ = nullptr;
       ++round_;
     }
     wake_.notify_all();
-    work_off();
+    work_off(0);
     const auto is_done = [this] { return busy_ == 0; };
     wait_a_little(is_done);
     std::unique_lock lock(mutex_);
@@ -52,10 +56,16 @@ class Threads::Team {
   }
 
  private:
+  // Ranges that one thread begins with; on a line of the cache of its own, since threads count them all the time.
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+
   // Start another thread; return false if the system refuses.
   bool start_worker() {
     try {
-      workers_.emplace_back([this] { serve(); });
+      workers_.emplace_back([this, place = workers_.size() + 1] { serve(place); });
       return true;
     } catch (const std::exception&) {
       return false;
@@ -72,21 +82,22 @@ class Threads::Team {
     while (!is_met() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
   }
 
-  void work_off() {
+  // Do what is left of a thread's own share, then help the others.
+  void work_off(std::size_t place) {
     try {
-      while (true) {
-        const std::int64_t range = next_.fetch_add(1, std::memory_order_relaxed);
-        if (range >= n_ranges_) return;
-        (*task_)(range);
+      for (std::size_t k = 0; k < shares_.size(); ++k) {
+        Share& share = shares_[(place + k) % shares_.size()];
+        for (std::int64_t range; (range = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
+          (*task_)(range);
       }
     } catch (...) {
       const std::scoped_lock lock(mutex_);
       error_ = std::current_exception();
-      next_.store(n_ranges_, std::memory_order_relaxed);
+      for (Share& share : shares_) share.next.store(share.end, std::memory_order_relaxed);
     }
   }
 
-  void serve() {
+  void serve(std::size_t place) {
     std::uint64_t seen = 0;
     const auto is_needed = [&] { return closing_ || round_ != seen; };
     while (true) {
@@ -97,7 +108,7 @@ class Threads::Team {
         if (closing_) return;
         seen = round_;
       }
-      work_off();
+      work_off(place);
       {
         const std::scoped_lock lock(mutex_);
         --busy_;
@@ -109,8 +120,7 @@ class Threads::Team {
   std::mutex mutex_;
   std::condition_variable wake_, done_;
   const std::function<void(std::int64_t)>* task_ = nullptr;
-  std::atomic<std::int64_t> next_{0};
-  std::int64_t n_ranges_ = 0;
+  std::vector<Share> shares_;  // of the ranges: the caller's, then those of the other threads
   std::atomic<std::uint64_t> round_{0};
   std::atomic<int> busy_{0};
   std::atomic<bool> closing_{false};

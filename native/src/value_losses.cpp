@@ -30,10 +30,9 @@ double compute_loss(ValueLoss loss, double raw, double prediction, double label,
 
 }  // namespace
 
-LossSums sum_value_losses(ValueLoss loss, const ValueRows& rows) {
-  Threads alone(1);
+LossSums sum_value_losses(ValueLoss loss, const ValueRows& rows, Threads& threads) {
   RowSums sums;
-  sums.add_rows(rows.n_rows, 2, piece_rows, 1, alone, [&] {
+  sums.add_rows(rows.n_rows, 2, piece_rows, 4, threads, [&] {
     return [&](std::int64_t first, std::int64_t n, double* sum) {
       const double *raw = rows.raw + first, *labels = rows.labels + first;
       double bounded[piece_rows], predictions[piece_rows], losses[piece_rows], squares[piece_rows];

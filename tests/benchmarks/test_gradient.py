@@ -106,7 +106,7 @@ def test_prediction_counts_rows(folder):
 def test_profile_finds_parts_and_their_limits(folder):
     assert run(folder, "profile") == 0
     parts = {row[0]: float(row[2].rstrip("%")) for row in read_table(folder / "profile.csv")[1:]}
-    assert {"GradientGrower.grow_by_slopes", "rest: Python and numpy"} <= parts.keys()
+    assert {"GradientGrower.grow_round", "rest: Python and numpy"} <= parts.keys()
     assert sum(parts.values()) == pytest.approx(100, abs=1)
     limits = read_table(folder / "limits.csv")[1:]
     assert len(limits) == 2

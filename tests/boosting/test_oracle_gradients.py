@@ -1,7 +1,5 @@
 """The loop of gradient boosting against the oracle, iteration by iteration."""
 
-from contextlib import contextmanager
-
 import numpy as np
 import pytest
 
@@ -38,24 +36,20 @@ class Spy(Callback):
 
     def on_fit_begin(self, run):
         self.task, self.sampler, learner = run.parts.task, run.parts.observation_sampler, run.parts.learner
-        self.growers, learner._growers = learner._growers, self
-        self.grow_one, learner._grow = learner._grow, self.watch
+        self.grower, learner._grower = learner._grower, self
+        self.grow_all, learner._grow = learner._grow, self.watch
         self.keep(run)
 
-    def watch(self, minipatch, *rest):
-        rows, weights, question = minipatch.draw.rows, minipatch.draw.weights, minipatch.question
-        self.now = rows, minipatch.features, weights, question.direction, *question.of(rows, weights)
-        return self.grow_one(minipatch, *rest)
+    def watch(self, fetched, threads):
+        self.now = []
+        for minipatch, _ in fetched:
+            rows, weights, question = minipatch.draw.rows, minipatch.draw.weights, minipatch.question
+            self.now.append((rows, minipatch.features, weights, question.direction, *question.of(rows, weights)))
+        return self.grow_all(fetched, threads)
 
-    @contextmanager
-    def borrow(self):
-        yield self
-
-    def grow_by_slopes(self, columns, rows, places, *rest):
-        with self.growers.borrow() as grower:
-            grown = grower.grow_by_slopes(columns, rows, places, *rest)
-        seed = rest[5]  # after the derivatives of all rows
-        self.patches.append(Patch(*self.now, seed, grown))
+    def grow_round(self, patches, seed, threads):
+        grown = self.grower.grow_round(patches, seed, threads)
+        self.patches += [Patch(*now, seed, tree) for now, tree in zip(self.now, grown, strict=True)]
         return grown
 
     def keep(self, run):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mpboost import _native
 from tests.support.native.gradient_problems import make_problem, predict, problems
 from tests.support.native.naive_gradient_tree import read_tree
 from tests.support.native.naive_tree import find_leaves, read_sets, read_splits
@@ -81,3 +82,60 @@ def test_chance_is_the_spread_of_credits_by_chance():
 def test_chance_rejects_wrong_sums():
     with pytest.raises(ValueError, match="one sum per leaf"):
         make_problem().grow().chance(np.zeros(1))
+
+
+def make_unseen(n_outputs, n_trees=3, n_rows=200):
+    """Trees with derivatives of all rows, as ``credit_unseen`` takes them."""
+    rng, trees = np.random.default_rng(0), []
+    shape = n_rows if n_outputs == 1 else (n_rows, n_outputs)
+    direction = None if n_outputs == 1 else rng.choice([-1.0, 1.0], n_outputs)
+    for seed in range(n_trees):
+        problem = make_problem(seed, max_leaf_nodes=20)
+        grown, features = problem.grow(), np.sort(problem.features)
+        gradients, hessians = (numbers.astype(np.float32) for numbers in (rng.normal(size=shape), rng.random(shape)))
+        leaves = rng.integers(len(grown.tree.leaf_values), size=n_rows).astype(np.uint16)
+        rows = np.sort(rng.choice(n_rows, 60, replace=False))
+        sums = np.zeros((len(grown.tree.leaf_values), n_outputs, 2))
+        np.add.at(sums, leaves, np.stack([gradients, hessians], -1).reshape(n_rows, n_outputs, 2).astype(float))
+        trees.append((grown, sums, leaves, rows, gradients, hessians, direction, features))
+    return trees
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 26])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_credit_unseen_credits_by_the_rows_outside_the_minipatch(kernels, n_outputs, n_threads):
+    trees = make_unseen(n_outputs)
+    credited = _native.credit_unseen(trees, _native.Threads(n_threads))
+    alone = [_native.credit_unseen([tree], _native.Threads(1))[0] for tree in trees]
+    for (grown, sums, leaves, rows, *derivatives, direction, features), (importances, credits), expected in zip(
+        trees, credited, alone, strict=True
+    ):
+        unseen = np.setdiff1d(np.arange(len(leaves)), rows)
+        factors = np.ones(n_outputs) if direction is None else direction
+        gradients, hessians = (numbers.reshape(len(leaves), n_outputs).astype(float) for numbers in derivatives)
+        of_leaves = [
+            np.bincount(leaves[unseen], numbers[unseen], len(sums))
+            for numbers in (gradients @ factors, hessians.sum(1))
+        ]
+        np.testing.assert_allclose(credits, grown.credit(of_leaves[0], features), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(importances, credits / grown.chance(of_leaves[1]), rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal((importances, credits), expected)
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong", "message"),
+    [
+        (0, None, "a tree"),
+        (1, np.zeros((1, 1, 2)), "shape"),
+        (2, np.full(200, 20, dtype=np.uint16), "leaf that does not exist"),
+        (2, np.zeros(3, dtype=np.uint16), "one leaf per row"),
+        (3, np.array([200]), "row that does not exist"),
+        (5, np.zeros(3, dtype=np.float32), "one shape"),
+        (7, np.arange(1), "another feature"),
+    ],
+    ids=["tree", "sums", "leaf", "leaves", "row", "hessians", "features"],
+)
+def test_credit_unseen_rejects_wrong_arguments(threads, place, wrong, message):
+    tree = make_unseen(1)[0]
+    with pytest.raises(ValueError, match=message):
+        _native.credit_unseen([(*tree[:place], wrong, *tree[place + 1 :])], threads)

@@ -426,41 +426,51 @@ def make_slopes(kind, n_rows):
     return gradients, hessians, direction, labels, row_weights
 
 
-@pytest.mark.parametrize("kind", ["one output", "four outputs", "classes", "classes with weights"])
-def test_grow_by_slopes_matches_grow_on_gathered_derivatives(threads, kind):
+def make_round(kind, n_patches=3):
+    """Minipatches of one table, as ``grow_round`` takes them."""
     rng = np.random.default_rng(1)
     columns = as_columns(rng.integers(30, size=(5, 300), dtype=np.uint8))
-    rows, features = np.sort(rng.choice(300, 120, replace=False)), np.array([0, 2, 3])
-    weights, slopes = rng.uniform(0.5, 3.0, len(rows)), make_slopes(kind, 300)
-    settings = 5, 1, None, None, None, None, threads, weights, features
-    gathered = _native.gather_slopes(*slopes[:2], rows, weights, *slopes[2:])
-    for numbers, expected in zip(gathered, gather_naively(slopes, rows, weights), strict=True):
-        np.testing.assert_allclose(numbers, expected, rtol=1e-12)
-    grower = _native.GradientGrower(15, 0, 1, 0.0, 64)
-    grown = grower.grow_by_slopes(columns, rows, features, *slopes, *settings)
-    expected = grower.grow(columns, rows, features, *gathered, *settings)
-    assert len(grown.gains) > 3
-    assert_equal_trees(grown, expected)
-    np.testing.assert_array_equal(grown.tree.leaf_covers, expected.tree.leaf_covers)
+    slopes, patches = make_slopes(kind, 300), []
+    for iteration in range(1, n_patches + 1):
+        rows, features = np.sort(rng.choice(300, 120, replace=False)), np.array([0, 2, 3])
+        constraints = None, None, None, None
+        weights = rng.uniform(0.5, 3.0, len(rows))
+        patches.append((columns, rows, features, *slopes, iteration, *constraints, weights, features))
+    return patches
+
+
+@pytest.mark.parametrize("kind", ["one output", "four outputs", "classes", "classes with weights"])
+@pytest.mark.parametrize("n_patches", [1, 3])
+def test_grow_round_matches_grow_on_gathered_derivatives(threads, kind, n_patches):
+    grower, patches = _native.GradientGrower(15, 0, 1, 0.0, 64), make_round(kind, n_patches)
+    round_grown = grower.grow_round(patches, 5, threads)
+    assert len(round_grown) == n_patches
+    for (columns, rows, features, *patch), grown in zip(patches, round_grown, strict=True):
+        slopes, settings, weights = patch[:5], patch[5:], patch[-2]
+        gathered = _native.gather_slopes(*slopes[:2], rows, weights, *slopes[2:])
+        for numbers, expected in zip(gathered, gather_naively(slopes, rows, weights), strict=True):
+            np.testing.assert_allclose(numbers, expected, rtol=1e-12)
+        expected = grower.grow(columns, rows, features, *gathered, 5, *settings)
+        assert len(grown.gains) > 3
+        assert_equal_trees(grown, expected)
+        np.testing.assert_array_equal(grown.tree.leaf_covers, expected.tree.leaf_covers)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("place", "wrong", "message"),
     [
-        ({"rows": np.array([0, 10])}, "row that does not exist"),
-        ({"rows": np.array([-1, 1])}, "row that does not exist"),
-        ({"weights": np.ones(3)}, "one entry per row"),
-        ({"weights": np.array([1.0, -1.0])}, "must not be negative"),
-        ({"hessians": np.ones(9, np.float32)}, "one shape"),
-        ({"row_weights": np.ones(9, np.float32)}, "one weight per row"),
+        (1, np.array([0, 300]), "row that does not exist"),
+        (1, np.array([-1, 1]), "row that does not exist"),
+        (13, np.ones(3), "one entry per row"),
+        (13, -np.ones(120), "must not be negative"),
+        (4, np.ones(9, np.float32), "one shape"),
+        (7, np.ones(9, np.float32), "one weight per row"),
+        (0, None, "columns"),
     ],
-    ids=["beyond", "before", "weights", "negative", "hessians", "row weights"],
+    ids=["beyond", "before", "weights", "negative", "hessians", "row weights", "columns"],
 )
-def test_grow_by_slopes_rejects_wrong_arguments(threads, wrong, message):
-    arguments = {"rows": np.array([0, 1]), "features": np.array([0]), "weights": np.ones(2), "numbers": None}
-    arguments |= {"gradients": np.ones(10, np.float32), "hessians": np.ones(10, np.float32), "direction": None}
-    arguments |= dict.fromkeys(("labels", "row_weights", "is_categorical", "monotonic", "interaction_offsets"))
-    arguments |= {"interaction_members": None, "seed": 0, "iteration": 0, "threads": threads}
-    columns = as_columns(np.zeros((1, 10), dtype=np.uint8))
+def test_grow_round_rejects_wrong_arguments(threads, place, wrong, message):
+    patches = make_round("one output")
+    patches[1] = (*patches[1][:place], wrong, *patches[1][place + 1 :])
     with pytest.raises(ValueError, match=message):
-        _native.GradientGrower(4, 0, 1, 0.0, 64).grow_by_slopes(columns, **(arguments | wrong))
+        _native.GradientGrower(4, 0, 1, 0.0, 64).grow_round(patches, 0, threads)

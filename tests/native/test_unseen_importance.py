@@ -74,8 +74,7 @@ def test_unseen_importances_of_grown_trees_match_naive_twin(draw, make_grower, w
         if is_categorical is not None:
             codes = np.where(codes == MISSING, MISSING, codes // 40).astype(np.uint8)
         weights = 10.0 ** rng.uniform(-1, 1, len(rows)) if weighted else None
-        grown = make_grower().grow(as_columns(codes), rows, features, labels, weights, is_categorical)
-        tree = grown.tree
+        tree = make_grower().grow(as_columns(codes), rows, features, labels, weights, is_categorical).tree
         assert (len(tree.category_sets) > 0) == (is_categorical is not None)
         credits = measure(tree, codes, labels, rows, features, unseen, weights)
         naive = judge_splits(read_splits(tree), codes, rows, labels, unseen, weights, read_sets(tree))
@@ -83,10 +82,50 @@ def test_unseen_importances_of_grown_trees_match_naive_twin(draw, make_grower, w
         sizes = measure_sizes(tree, codes, labels, rows, unseen, weights)
         np.testing.assert_allclose(sizes, sum_gains(naive), rtol=1e-9, atol=1e-9)
         # What the grower knows of the tree changes no bit.
-        np.testing.assert_array_equal(measure(grown, codes, labels, rows, features, unseen, weights), credits)
-        np.testing.assert_array_equal(measure_sizes(grown, codes, labels, rows, unseen, weights), sizes)
+        patch = as_columns(codes), rows, features, labels, weights, is_categorical, 2
+        _, measured = make_grower().grow_round([(*patch, unseen)], _native.Threads(1))[0]
+        np.testing.assert_array_equal(measured[0], credits)
+        np.testing.assert_array_equal(measured[1], sizes)
         signs += (credits < 0).any(), (credits > 0).any()
     assert (signs > 0).all()  # there was something to tell apart
+
+
+@all_kinds
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_grow_round_grows_the_trees_of_grow_side_by_side(draw, make_grower, n_threads):
+    rng = np.random.default_rng(0)
+    grower, threads = make_grower(), _native.Threads(n_threads)
+    codes, labels, *_ = make_patch(draw, rng)
+    columns, draws = as_columns(codes), [make_patch(draw, rng)[2:] for _ in range(7)]
+    patches = [(columns, rows, features, labels, None, None, 2, unseen) for rows, features, unseen in draws]
+    patches[3] = (*patches[3][:-1], np.empty(0, dtype=np.int64))
+    for place, (grown, measured) in enumerate(grower.grow_round(patches, threads)):
+        rows, features, unseen = draws[place]
+        expected = grower.grow(columns, rows, features, labels)
+        np.testing.assert_array_equal(grown.tree.splits, expected.tree.splits)
+        np.testing.assert_array_equal(grown.importances, expected.importances)
+        assert (measured is None) == (place == 3)
+        if measured is not None:
+            np.testing.assert_array_equal(measured[0], measure(grown.tree, codes, labels, rows, features, unseen))
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong", "message"),
+    [
+        (0, None, "columns"),
+        (1, np.array([200]), "row that does not exist"),
+        (2, np.array([5]), "column that does not exist"),
+        (3, np.ones(3, dtype=np.int8), "one entry per row"),
+        (4, np.ones(3), "one entry per row"),
+        (7, np.array([200]), "unseen row"),
+    ],
+    ids=["columns", "row", "feature", "labels", "weights", "unseen"],
+)
+def test_grow_round_rejects_wrong_arguments(threads, place, wrong, message):
+    codes, labels, rows, features, unseen = make_patch(draw_signs, np.random.default_rng(0))
+    right = as_columns(codes), rows, features, labels, None, None, 2, unseen
+    with pytest.raises(ValueError, match=message):
+        _native.BinaryGrower(0, 1, 1.0).grow_round([right, (*right[:place], wrong, *right[place + 1 :])], threads)
 
 
 @pytest.mark.slow

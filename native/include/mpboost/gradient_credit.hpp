@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "mpboost/gradient_grower.hpp"
+#include "mpboost/minipatch_slopes.hpp"
+#include "mpboost/threads.hpp"
 
 namespace mpboost {
 
@@ -18,5 +20,22 @@ std::vector<double> gradient_credits(const GradientTree& grown, std::span<const 
 // How large credits are by chance: the root of the sum of their variances, if gradients vary by their hessians, as
 // those of the log loss do where the model is right.
 double chance_of_credits(const GradientTree& grown, std::span<const double> hessian_sums);
+
+// A tree whose features are credited by the rows outside its minipatch.
+struct UnseenRows {
+  const GradientTree& grown;
+  std::span<const double> sums;            // of all rows, [leaf][output][gradient, hessian]
+  const std::uint16_t* leaves;             // of all rows
+  std::span<const std::int64_t> rows;      // of the minipatch
+  Slopes slopes;                           // outputs are combined along the direction
+  std::span<const std::int64_t> features;  // ascending
+};
+
+struct GradientCredits {
+  std::vector<double> credits, importances;  // the latter are multiples of what chance alone would give
+};
+
+// Trees and outputs share the threads.
+std::vector<GradientCredits> credit_unseen(std::span<const UnseenRows> trees, Threads& threads);
 
 }  // namespace mpboost

@@ -257,6 +257,10 @@ struct Kernels {
   // Add the derivatives of rows, [row][output], to the sums of their leaves, [leaf][gradients, hessians][output].
   void (*add_derivatives)(const std::uint16_t* leaves, std::int64_t n_rows, const float* gradients,
                           const float* hessians, std::int64_t n_outputs, double* sums);
+  // Add numbers of some rows, of all rows' [row][output], to the sums of their leaves, [leaf][output]. Leaves are those
+  // of these rows alone.
+  void (*add_numbers)(const std::uint16_t* leaves, const std::int64_t* rows, std::int64_t n_rows, const float* numbers,
+                      std::int64_t n_outputs, double* sums);
   // Add the leaves' values to F and compute the derivatives of the loss. The first two return the weight of the rows
   // that are right, the last the weighted sum of squared errors.
   double (*log_loss)(const LossRows<std::int8_t>&);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "mpboost/threads.hpp"
+
 namespace mpboost {
 
 // Log odds of rows: one number for two classes, [row][class] for more. `weights` is null where rows weigh the same.
@@ -24,7 +26,7 @@ struct LossSums {
 };
 
 // Log losses of two classes, -1 and +1, where log odds of 0 stand for +1; and of many, where the first wins at a tie.
-LossSums sum_log_losses(const LogOdds<std::int8_t>& rows);
-LossSums sum_log_losses(const LogOdds<std::uint16_t>& rows);
+LossSums sum_log_losses(const LogOdds<std::int8_t>& rows, Threads& threads);
+LossSums sum_log_losses(const LogOdds<std::uint16_t>& rows, Threads& threads);
 
 }  // namespace mpboost

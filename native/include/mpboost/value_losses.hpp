@@ -17,6 +17,6 @@ struct ValueRows {
 };
 
 // Sums of losses, up to a constant per row, and of squared errors. Losses beyond 1e300 are cut.
-LossSums sum_value_losses(ValueLoss loss, const ValueRows& rows);
+LossSums sum_value_losses(ValueLoss loss, const ValueRows& rows, Threads& threads);
 
 }  // namespace mpboost

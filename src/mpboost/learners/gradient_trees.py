@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from mpboost.data.tables import Table
 from mpboost.learners.constraints import Constraints
 from mpboost.learners.contract import Finish, TrainedLearner
 from mpboost.learners.sharded_patches import PatchRows, take_patch_rows, train_in_shards
-from mpboost.learners.side_by_side import Pool, train_side_by_side
+from mpboost.learners.side_by_side import train_with_columns
 from mpboost.learners.splits import read_splits
 from mpboost.learners.trees import BinnedLearner
 from mpboost.outputs.kinds import Outputs
@@ -109,14 +110,14 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         n_together = 1 if self._data.copies else leaf_fitter.n_models  # trees that are finished together
         self._leaves = [np.empty(table.n_rows, dtype=np.uint16) for _ in range(n_together)]
         limits = options.max_leaf_nodes, options.max_depth or 0, options.min_samples_leaf, options.l2_regularization
-        self._growers = Pool(lambda: _native.GradientGrower(*limits, TREE_BINS))
+        self._grower = _native.GradientGrower(*limits, TREE_BINS)
 
     def train(
         self, minipatches: Sequence[Minipatch[Slopes]], threads: _native.Threads
     ) -> list[Finish[_native.Tree, Step]]:
         """Grow a tree on each minipatch, by derivatives as they are now."""
         if self._shards is None:
-            grown = train_side_by_side(self._grow, self._data, minipatches, threads)
+            grown = train_with_columns(self._grow, self._data, minipatches, threads)
         else:
             grown = self._grow_in(self._shards, minipatches)
         post = None
@@ -139,35 +140,32 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
             fetched = self._make_columns(patch, minipatch.features), np.arange(len(minipatch.features))
             weights, gradients, hessians = patch.asked
             rows = np.arange(n_rows)
-            settings = self._list_settings(minipatch, fetched, weights, _native.Threads(1))
-            with self._growers.borrow() as grower:
-                grown = grower.grow(fetched[0], rows, fetched[1], gradients, hessians, *settings)
+            settings = self._list_settings(minipatch, fetched, weights)
+            given = fetched[0], rows, fetched[1], gradients, hessians
+            grown = self._grower.grow(*given, self._options.seed, *settings)
             return grown.with_features(minipatch.features)
 
         return train_in_shards(shards, minipatches, take, grow)
 
-    def _grow(self, minipatch: Minipatch[Slopes], fetched: Fetched, threads: _native.Threads) -> _native.GradientTree:
-        (rows, _, weights), slopes, (columns, places) = minipatch.draw, minipatch.question, fetched
-        assert weights is not None
-        settings = self._list_settings(minipatch, fetched, weights, threads)
-        derivatives = slopes.gradients, slopes.hessians, slopes.direction, slopes.labels, slopes.weights
-        with self._growers.borrow() as grower:
-            return grower.grow_by_slopes(columns, rows, places, *derivatives, *settings)
+    def _grow(
+        self, fetched: Sequence[tuple[Minipatch[Slopes], Fetched]], threads: _native.Threads
+    ) -> list[_native.GradientTree]:
+        """Grow a tree on each minipatch, side by side, given their columns."""
+        patches = []
+        for minipatch, (columns, places) in fetched:
+            (rows, _, weights), slopes = minipatch.draw, minipatch.question
+            assert weights is not None
+            derivatives = slopes.gradients, slopes.hessians, slopes.direction, slopes.labels, slopes.weights
+            settings = self._list_settings(minipatch, (columns, places), weights)
+            patches.append((columns, rows, places, *derivatives, *settings))
+        return self._grower.grow_round(patches, self._options.seed, threads)
 
-    def _list_settings(
-        self, minipatch: Minipatch[Slopes], fetched: Fetched, weights: Floats, threads: _native.Threads
-    ) -> tuple[Any, ...]:
+    def _list_settings(self, minipatch: Minipatch[Slopes], fetched: Fetched, weights: Floats) -> tuple[Any, ...]:
         """List what growers are told besides rows, columns and derivatives."""
-        options, features, (columns, places) = self._options, minipatch.features, fetched
-        return (
-            options.seed,
-            minipatch.iteration,
-            self._mask_categorical(features),
-            *options.constraints.of(features, places, columns.n_columns),
-            threads,
-            weights,
-            features,
-        )
+        features, (columns, places) = minipatch.features, fetched
+        categorical = self._mask_categorical(features)
+        constraints = self._options.constraints.of(features, places, columns.n_columns)
+        return minipatch.iteration, categorical, *constraints, weights, features
 
     def _finish(self, trees: Sequence[_GrownTree], threads: _native.Threads) -> list[_FinishedTree]:
         """Fit the leaves of trees of different models by derivatives as they are now; apply them to all rows."""
@@ -202,11 +200,38 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
             return [_gather(minipatch, leaves, sums, shards) for (minipatch, _), leaves, sums in rest]
 
         def fit(parts: Sequence[list[_LeafSums]]) -> list[_FittedTree]:
-            joined = map(_join, zip(*parts, strict=True))
-            rest = zip(trees, places, self._leaves, joined, strict=False)
-            return [self._fit(*tree, places, leaves, sums, threads) for tree, places, leaves, sums in rest]
+            joined = [*map(_join, zip(*parts, strict=True))]
+            credited = self._credit(trees, places, joined, threads)
+            values = [
+                self._fit(*tree, places, leaves, of_tree.sums, threads)
+                for tree, places, leaves, of_tree in zip(trees, places, self._leaves, joined, strict=False)
+            ]
+            return [_FittedTree(*fitted) for fitted in zip(values, *zip(*credited, strict=True), strict=True)]
 
         return list_sums, fit
+
+    def _credit(
+        self,
+        trees: Sequence[_GrownTree],
+        places: Sequence[Positions],
+        joined: Sequence[_LeafSums],
+        threads: _native.Threads,
+    ) -> list[tuple[Floats, Floats]]:
+        """Compute importances and credits of the features of trees, given the leaf of each row and sums of leaves."""
+        rest = [*zip(trees, places, joined, strict=True)]
+        has_unseen = [
+            self._options.importance != "gain" and n_rows < minipatch.question.n_learned
+            for (minipatch, _), _, (_, n_rows, _) in rest
+        ]
+        unseen = [
+            (grown, sums, *patch, minipatch.question.direction, places)
+            for (minipatch, grown), places, (sums, _, patch) in compress(rest, has_unseen)
+        ]
+        credited = iter(_native.credit_unseen(unseen, threads))
+        return [
+            next(credited) if is_measured else _credit_by_gains(grown, places)
+            for is_measured, ((_, grown), places, _) in zip(has_unseen, rest, strict=True)
+        ]
 
     def _fit(
         self,
@@ -214,25 +239,18 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         grown: _native.GradientTree,
         places: Positions,
         leaves: NDArray[np.uint16],
-        joined: _LeafSums,
+        sums: Floats,
         threads: _native.Threads,
-    ) -> _FittedTree:
-        """Compute the importances and the values of leaves of a tree, given the leaf of each row and their sums."""
+    ) -> Floats:
+        """Compute the values of the leaves of a tree, given the leaf of each row and the sums of leaves."""
         options, slopes, features = self._options, minipatch.question, minipatch.features
-        sums, n_rows, patch = joined
-        if options.importance == "gain" or n_rows == slopes.n_learned:  # no unseen rows to measure on
-            credits = _add_gains(grown, places)
-            importances = to_shares(credits)
-        else:
-            importances, credits = grown.credit_unseen(sums, *patch, slopes.direction, places)
         if options.leaf_refit:
             values = self._leaf_fitter.fit(slopes, leaves, sums, threads)
         else:
             rows, weights = minipatch.draw.rows, minipatch.draw.weights
             sums = slopes.sum_leaves(leaves, rows, weights, len(sums))
             values = self._leaf_fitter.fit(slopes, leaves[rows], sums, threads, rows=rows, weights=weights)
-        values = options.constraints.bound(grown.tree, features, places, values, sums, options.l2_regularization)
-        return _FittedTree(values, importances, credits)
+        return options.constraints.bound(grown.tree, features, places, values, sums, options.l2_regularization)
 
     def _take_steps(self, trees: Sequence[_GrownTree], fitted: Sequence[_FittedTree]) -> list[_FinishedTree]:
         """Make steps of the fitted leaves of trees."""
@@ -305,7 +323,8 @@ class _Turns:
         self._posted[place] = self._post(self._trees[place : place + 1], threads=threads)
 
 
-def _add_gains(grown: _native.GradientTree, places: Positions) -> Floats:
-    """Sum the gains of splits per feature, measured on the minipatch."""
+def _credit_by_gains(grown: _native.GradientTree, places: Positions) -> tuple[Floats, Floats]:
+    """Compute importances and credits of features by the gains of splits, measured on the minipatch."""
     features = read_splits(grown.tree)["feature"]
-    return np.bincount(np.searchsorted(places, features), grown.gains, len(places)).astype(np.float64)
+    gains = np.bincount(np.searchsorted(places, features), grown.gains, len(places)).astype(np.float64)
+    return to_shares(gains), gains

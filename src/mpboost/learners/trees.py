@@ -18,7 +18,7 @@ from mpboost.learners.contract import Finish, TrainedLearner
 from mpboost.learners.credit_rules import CreditRule, list_judged
 from mpboost.learners.node_sizes import NodeSizes
 from mpboost.learners.sharded_patches import PatchRows, take_patch_rows, train_in_shards
-from mpboost.learners.side_by_side import Pool, train_side_by_side
+from mpboost.learners.side_by_side import map_side_by_side, train_with_columns
 from mpboost.outputs.kinds import LearnerOutputs, Outputs
 from mpboost.sampling.draws import Draw, Minipatch
 from mpboost.sampling.features import balance, to_shares
@@ -109,7 +109,7 @@ class TreeLearner(BinnedLearner[Label]):
         self._options = options
         self._kind = outputs
         self._node_sizes = NodeSizes(options.min_samples_split, options.min_samples_leaf)
-        self._growers = Pool(lambda: outputs.make_grower(options.max_depth or 0, options.min_samples_leaf))
+        self._grower = outputs.make_grower(options.max_depth or 0, options.min_samples_leaf)
 
     def train(
         self, minipatches: Sequence[Minipatch[Labels[Label]]], threads: _native.Threads
@@ -117,7 +117,7 @@ class TreeLearner(BinnedLearner[Label]):
         """Grow a tree on each minipatch, whose rows may have weights, and compute its importances."""
         self._node_sizes.learn(minipatches[0].iteration)
         if self._shards is None:
-            trained = train_side_by_side(self._train_one, self._data, minipatches, threads)
+            trained = train_with_columns(self._train_all, self._data, minipatches, threads)
         else:
             trained = self._train_in(self._shards, minipatches)
         for minipatch, (_, _, gains) in zip(minipatches, trained, strict=True):
@@ -140,29 +140,48 @@ class TreeLearner(BinnedLearner[Label]):
             draw = Draw(np.searchsorted(all_rows, rows), np.searchsorted(all_rows, unseen), weights)
             alone = replace(minipatch, draw=draw, question=replace(minipatch.question, values=patch.asked[0]))
             fetched = self._make_columns(patch, minipatch.features), np.arange(len(minipatch.features))
-            grown = self._train_one(alone, fetched, _native.Threads(1))
+            (grown,) = self._train_all([(alone, fetched)], _native.Threads(1))
             return grown._replace(tree=grown.tree.with_features(minipatch.features))
 
         return train_in_shards(shards, minipatches, take, train)
 
-    def _train_one(self, minipatch: Minipatch[Labels[Label]], fetched: Fetched, threads: _native.Threads) -> _Grown:
-        columns, places = fetched
-        draw = minipatch.draw
-        labels: NDArray[Any] = minipatch.question.values
-        patch = columns, draw.rows, places, labels
-        limit = self._node_sizes.limit(len(draw.rows))
-        with self._growers.borrow() as grower:
-            grown = grower.grow(*patch, draw.weights, self._mask_categorical(minipatch.features), limit)
-        tree, importances, gains = self._data.rename(grown.tree, minipatch.features), grown.importances, None
-        rule = self._options.credit_rule
+    def _train_all(
+        self, fetched: Sequence[tuple[Minipatch[Labels[Label]], Fetched]], threads: _native.Threads
+    ) -> list[_Grown]:
+        """Grow a tree on each minipatch, side by side, given their columns; compute the importances of features."""
+        measures_unseen = self._options.importance != "permutation"
+        patches = []
+        for minipatch, (columns, places) in fetched:
+            rows, unseen, weights = minipatch.draw
+            categorical, limit = self._mask_categorical(minipatch.features), self._node_sizes.limit(len(rows))
+            judges = unseen if measures_unseen else unseen[:0]
+            patches.append((columns, rows, places, minipatch.question.values, weights, categorical, limit, judges))
+        trees = [*zip(fetched, self._grower.grow_round(patches, threads), strict=True)]
         if self._options.importance == "permutation":
+            return map_side_by_side(lambda tree, _: self._measure(*tree), trees, threads)
+        return [self._measure(*tree) for tree in trees]
+
+    def _measure(
+        self,
+        patch: tuple[Minipatch[Labels[Label]], Fetched],
+        grown: tuple[_native.GrownTree, tuple[Floats, Floats] | None],
+    ) -> _Grown:
+        """Compute the importances of a tree's features, given what they gain on unseen rows, if there are any."""
+        (minipatch, (columns, places)), (grown_tree, unseen) = patch, grown
+        draw, rule, gains = minipatch.draw, self._options.credit_rule, None
+        tree = self._data.rename(grown_tree.tree, minipatch.features)
+        if self._options.importance == "permutation":
+            labels: NDArray[Any] = minipatch.question.values
+            of_patch = columns, draw.rows, places, labels
             shuffle = self._options.seed, minipatch.iteration, draw.weights
-            importances = to_shares(_native.permutation_importances(grown.tree, *patch, *shuffle))
-        elif len(draw.unseen):  # else the decrease of impurity on the minipatch
-            credits, gains = _native.unseen_importances(grown, *patch, draw.unseen, draw.weights)
+            importances = to_shares(_native.permutation_importances(grown_tree.tree, *of_patch, *shuffle))
+        elif unseen is not None:
+            credits, gains = unseen
             importances = credits if rule is not None else balance(credits)
+        else:  # the decrease of impurity on the minipatch
+            importances = grown_tree.importances
         if rule is not None and len(tree.features):  # else there is nothing to credit
-            importances = balance(self._credit(rule, tree, minipatch, fetched, importances))
+            importances = balance(self._credit(rule, tree, minipatch, (columns, places), importances))
         return _Grown(tree, importances, gains)
 
     def _credit(

@@ -1,15 +1,13 @@
 """Kinds of outputs of learners for a row: a vote for one of two classes, for one of many, or numbers."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Label, Mask, Positions
-
-LabelIn = TypeVar("LabelIn", bound=np.generic, contravariant=True)
 
 
 class Outputs(Protocol[Label]):
@@ -43,27 +41,27 @@ class Outputs(Protocol[Label]):
         """Add the outputs of all trees to the totals."""
 
 
-class Grower(Protocol[LabelIn]):
+#: A minipatch: columns, rows, features, labels of all rows, weights of its rows, which columns are categorical, the
+#: number of rows below which no node is split, and unseen rows.
+PatchToGrow: TypeAlias = tuple[
+    _native.BinnedColumns, Positions, Positions, NDArray[Any], Floats | None, Mask | None, int, Positions
+]
+
+
+class Grower(Protocol):
     """Grows native trees."""
 
-    def grow(
-        self,
-        columns: _native.BinnedColumns,
-        rows: Positions,
-        features: Positions,
-        labels: NDArray[LabelIn],
-        weights: Floats | None,
-        is_categorical: Mask | None,
-        min_samples_split: int,
-    ) -> _native.GrownTree:
-        """Grow a tree on some rows and features, given the labels of all rows; split no node of fewer rows."""
+    def grow_round(
+        self, patches: Sequence[PatchToGrow], threads: _native.Threads
+    ) -> list[tuple[_native.GrownTree, tuple[Floats, Floats] | None]]:
+        """Grow a tree on each minipatch, side by side; if it has unseen rows, return what splits gain there, too."""
 
 
 @runtime_checkable
 class LearnerOutputs(Outputs[Label], Protocol[Label]):
     """A kind of output that learners are trained on: labels have the same type."""
 
-    def make_grower(self, max_depth: int, min_samples_leaf: int) -> Grower[Label]:
+    def make_grower(self, max_depth: int, min_samples_leaf: int) -> Grower:
         """Make a grower of native trees."""
 
     def bind(

@@ -74,14 +74,16 @@ class CustomLoss(Loss):
         """Return the score that ``move`` computed."""
         return quality
 
-    def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
+    def measure(
+        self, raw: Floats, labels: NDArray[Any], weights: Floats | None, threads: _native.Threads | None = None
+    ) -> LossSums:
         """Sum the user's losses or, if there are none, the default ones, and what the score is made of."""
         if isinstance(self._like, ValueLoss):
             with np.errstate(over="ignore", invalid="ignore"):
                 raw_of_like = predict_values(self._custom, raw)
         else:
             raw_of_like = raw
-        sums = self._like.measure(raw_of_like, labels, weights)
+        sums = self._like.measure(raw_of_like, labels, weights, threads)
         if not hasattr(self._custom, "loss"):
             return sums
         losses = as_real(self._custom.loss(to_codes(labels), raw), f"The loss of {self._custom!r}")

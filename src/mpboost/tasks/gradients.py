@@ -207,7 +207,7 @@ class GradientTask:
             outputs.prepare_next(threads)
         reserved = find_rows_here(self.shards, self.out_of_patch.get_rows(turn))
         quality, raw = self.shards.exchange(lambda: (quality_here, sums, now.raw.take(reserved, axis=0)), _join_steps)
-        self.out_of_patch.update(turn, raw, outputs, rows)
+        self.out_of_patch.update(turn, raw, outputs, rows, threads)
         self._n_trees += 1
         if self._running is None:
             now.train_score = self.loss.score_training(quality, now.total)

@@ -155,7 +155,9 @@ class Loss(ABC):
         return _native.fit_newton(sums, l2, self.newton_factor)
 
     @abstractmethod
-    def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
+    def measure(
+        self, raw: Floats, labels: NDArray[Any], weights: Floats | None, threads: _native.Threads | None = None
+    ) -> LossSums:
         """Sum the losses of rows at raw predictions in the users' units, and what the score is made of."""
 
     @abstractmethod
@@ -213,9 +215,11 @@ class ClassLoss(Loss):
         """Return predictions by log odds."""
         return RawPredictions("log_loss", raw)
 
-    def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
+    def measure(
+        self, raw: Floats, labels: NDArray[Any], weights: Floats | None, threads: _native.Threads | None = None
+    ) -> LossSums:
         """Sum log losses, and the weights of right rows."""
-        return LossSums(*_native.sum_log_losses(raw, labels, weights))
+        return LossSums(*_native.sum_log_losses(raw, labels, weights, threads))
 
     def make_score(self, labels: NDArray[Any], weights: Floats | None) -> Callable[[float], float]:
         """Make a function that computes the accuracy."""
@@ -336,10 +340,12 @@ class ValueLoss(Loss):
                 values = _native.log_of((hessians + l2) / (gradients + hessians + l2))
         return np.clip(np.nan_to_num(values), -10.0, 10.0)
 
-    def measure(self, raw: Floats, labels: NDArray[Any], weights: Floats | None) -> LossSums:
+    def measure(
+        self, raw: Floats, labels: NDArray[Any], weights: Floats | None, threads: _native.Threads | None = None
+    ) -> LossSums:
         """Sum losses, up to a constant per row, and squared errors."""
         unit = self.unit if self.is_log else self.scale
-        arguments = VALUE_LOSSES[self.name], self._parameter, unit, raw, labels, weights
+        arguments = VALUE_LOSSES[self.name], self._parameter, unit, raw, labels, weights, threads
         return LossSums(*_native.sum_value_losses(*arguments))
 
     def make_score(self, labels: NDArray[Any], weights: Floats | None) -> Callable[[float], float]:

@@ -128,7 +128,7 @@ class ReservedRows:
         """Return the rows whose raw predictions change with those of a model."""
         return self.rows[self._places[model]]
 
-    def update(self, model: int, raw: Singles, step: Step, rows: Positions) -> None:
+    def update(self, model: int, raw: Singles, step: Step, rows: Positions, threads: _native.Threads) -> None:
         """Update predictions, score and loss after a step of a model.
 
         ``raw`` are the model's raw predictions for ``get_rows(model)``; ``rows`` are those of the step's minipatch.
@@ -148,25 +148,25 @@ class ReservedRows:
         if not self.is_scored:
             self.losses.append(self.losses[-1])
             return
-        loss, self.score = self._judge(model)
+        loss, self.score = self._judge(model, threads)
         self.losses.append(loss)
         self.quality = -loss if self._metric is None else self.score
 
-    def _judge(self, model: int) -> tuple[float, float]:
+    def _judge(self, model: int, threads: _native.Threads) -> tuple[float, float]:
         """Compute the mean loss and the score after a step of a model."""
         if self._to_score is None:
             judged = self.raw, self._labels, self._weights
             return self.compute_loss(*judged), self.compute_score(*judged)
-        self._sums[model] = self._measure(model)
+        self._sums[model] = self._measure(model, threads)
         loss = quality = 0.0
         for sums in self._sums:  # one after the other, since Python's sum depends on its version
             loss, quality = loss + sums.loss, quality + sums.quality
         return loss / self._total, self._to_score(quality)
 
-    def _measure(self, model: int) -> LossSums:
+    def _measure(self, model: int, threads: _native.Threads | None = None) -> LossSums:
         place = self._places[model]
         weights = None if self._weights is None else self._weights[place]
-        return self._loss.measure(self.raw[place], self._labels[place], weights)
+        return self._loss.measure(self.raw[place], self._labels[place], weights, threads)
 
     def compute_metric(self, raw: Floats) -> float:
         """Compute the score of raw predictions for these rows."""

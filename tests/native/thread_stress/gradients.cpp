@@ -1,6 +1,8 @@
 // Gradient boosting after a tree is grown: sums and quantiles by leaf, and steps of each loss; sums of numbers.
 #include <array>
+#include <numeric>
 
+#include "mpboost/gradient_credit.hpp"
 #include "mpboost/leaf_sums.hpp"
 #include "mpboost/losses.hpp"
 #include "mpboost/row_totals.hpp"
@@ -27,6 +29,34 @@ void sum_by_leaf(const Data& data, Threads& threads, Digest& digest) {
     digest.add(leaves[k]);
     digest.add(sum_rows(data.rows, data.patch_weights.data(), leaves[k].data(), data.gradients.data(),
                         data.hessians.data(), outputs, static_cast<std::int64_t>(trees[k]->n_leaves())));
+  }
+}
+
+// Two trees at once.
+template <std::int64_t outputs>
+void credit_by_unseen(const Data& data, Threads& threads, Digest& digest) {
+  std::vector<std::int64_t> features(static_cast<std::size_t>(data.columns.n_columns()));
+  std::iota(features.begin(), features.end(), 0);
+  const std::array trees{&data.small, &data.large};
+  std::array<GradientTree, 2> grown;
+  std::array<std::vector<std::uint16_t>, 2> leaves{data.classes, data.classes};
+  std::array<std::vector<double>, 2> sums;
+  const std::vector<double> direction(outputs, -1.0);
+  std::vector<UnseenRows> unseen;
+  for (std::size_t k = 0; k < 2; ++k) {
+    grown[k] = {*trees[k], std::vector<double>(trees[k]->splits.size(), 0.5), {}};
+    for (std::uint16_t& leaf : leaves[k]) leaf = static_cast<std::uint16_t>(leaf % trees[k]->n_leaves());
+    sums[k].assign(2 * outputs * trees[k]->n_leaves(), 1.0);
+    unseen.push_back({grown[k],
+                      sums[k],
+                      leaves[k].data(),
+                      data.rows,
+                      {data.gradients.data(), data.hessians.data(), outputs, outputs > 1 ? direction.data() : nullptr},
+                      features});
+  }
+  for (const auto& [credits, importances] : credit_unseen(unseen, threads)) {
+    digest.add(credits);
+    digest.add(importances);
   }
 }
 
@@ -90,6 +120,8 @@ constexpr Case cases[] = {
     {"sums of numbers", true, sum_numbers},
     {"leaf sums", true, sum_by_leaf<1>},
     {"leaf sums, many outputs", true, sum_by_leaf<n_outputs>},
+    {"credits", true, credit_by_unseen<1>},
+    {"credits, many outputs", true, credit_by_unseen<n_outputs>},
     {"leaf quantiles", true, compute_leaf_quantiles},
     {"log loss", true, step_by_log_loss},
     {"softmax", true, step_by_softmax},

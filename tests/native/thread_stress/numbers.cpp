@@ -68,7 +68,7 @@ void move_feature_probabilities(const Data& data, Threads&, Digest& digest) {
   digest.add(log_weights);
 }
 
-void sum_losses_of_classes(const Data& data, Threads&, Digest& digest) {
+void sum_losses_of_classes(const Data& data, Threads& threads, Digest& digest) {
   const std::vector<double> raw(data.gradients.begin(), data.gradients.end());
   std::vector<double> shares(raw.size());
   compute_shares(raw.data(), n_rows, n_outputs, shares.data());
@@ -76,19 +76,20 @@ void sum_losses_of_classes(const Data& data, Threads&, Digest& digest) {
   std::vector<std::uint16_t> labels = data.classes;
   for (std::uint16_t& label : labels) label = label % n_outputs;
   for (const double* weights : {static_cast<const double*>(nullptr), data.weights.data()}) {
-    const LossSums of_two = sum_log_losses(LogOdds<std::int8_t>{n_rows, 2, raw.data(), data.signs.data(), weights});
+    const LossSums of_two =
+        sum_log_losses(LogOdds<std::int8_t>{n_rows, 2, raw.data(), data.signs.data(), weights}, threads);
     const LossSums of_many =
-        sum_log_losses(LogOdds<std::uint16_t>{n_rows, n_outputs, raw.data(), labels.data(), weights});
+        sum_log_losses(LogOdds<std::uint16_t>{n_rows, n_outputs, raw.data(), labels.data(), weights}, threads);
     digest.add(std::vector{of_two.loss, of_two.quality, of_many.loss, of_many.quality});
   }
 }
 
-void sum_losses_of_numbers(const Data& data, Threads&, Digest& digest) {
+void sum_losses_of_numbers(const Data& data, Threads& threads, Digest& digest) {
   const std::vector<double> raw(data.gradients.begin(), data.gradients.begin() + n_rows);
   for (const ValueLoss loss : {ValueLoss::squared, ValueLoss::absolute, ValueLoss::quantile, ValueLoss::huber,
                                ValueLoss::poisson, ValueLoss::gamma}) {
     const LossSums sums =
-        sum_value_losses(loss, {n_rows, raw.data(), data.numbers.data(), data.weights.data(), 0.4, 1.5});
+        sum_value_losses(loss, {n_rows, raw.data(), data.numbers.data(), data.weights.data(), 0.4, 1.5}, threads);
     digest.add(std::vector{sums.loss, sums.quality});
   }
 }
@@ -122,8 +123,8 @@ constexpr Case cases[] = {
     {"softplus", false, compute<compute_softplus>},
     {"exp, single precision", false, compute<compute_exp_single>},
     {"probabilities of features", false, move_feature_probabilities},
-    {"log losses", false, sum_losses_of_classes},
-    {"losses of numbers", false, sum_losses_of_numbers},
+    {"log losses", true, sum_losses_of_classes},
+    {"losses of numbers", true, sum_losses_of_numbers},
     {"slopes of a minipatch", false, gather_all_slopes},
     {"samples of rows", false, sample_from_rows},
 };
