@@ -135,8 +135,15 @@ def test_fit_tells_at_once_that_memory_does_not_suffice(monkeypatch, estimator, 
         estimator(**parameters).fit(y[:, None] / 3, y)
 
 
+def test_small_fits_do_not_look_at_the_memory_of_the_system(monkeypatch):
+    monkeypatch.setattr(memory, "measure_available_memory", lambda: pytest.fail("it takes milliseconds"))
+    y = np.arange(90) % 3
+    assert MPBoostClassifier(n_estimators=3).fit(y[:, None] / 3, y).n_iter_ == 3
+
+
 def test_fit_where_the_system_does_not_tell_its_memory(monkeypatch):
     monkeypatch.setattr(memory, "measure_available_memory", lambda: None)
+    monkeypatch.setattr(memory, "UNCHECKED_BYTES", 0)
     y = np.arange(90) % 3
     assert MPBoostClassifier(n_estimators=3).fit(y[:, None] / 3, y).n_iter_ == 3
 

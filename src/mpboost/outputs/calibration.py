@@ -1,5 +1,6 @@
 """Converts votes to probabilities; fitted on out-of-patch votes, so that no rows have to be held out."""
 
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -107,16 +108,17 @@ class VoteCalibration:
             rows = pick_rows(n_rows, max(1, max_counts // n_classes))
             counts, labels = counts[rows], labels[rows]
             weights = None if weights is None else weights[rows]
-        judged = counts.any(axis=1) if weights is None else counts.any(axis=1) & (weights > 0)
-        counts, labels = counts[judged], labels[judged]
+        by_class = np.ascontiguousarray(counts.T)  # few classes are looked through faster in this layout
+        judged = by_class.any(axis=0) if weights is None else by_class.any(axis=0) & (weights > 0)
+        by_class, labels = by_class.compress(judged, axis=1), labels[judged]
         if not len(labels) or labels.min() == labels.max():
             return cls(np.ones(n_classes))
         if weights is not None:
             weights = weights[judged] / weights[judged].mean()
-        # Sums over few classes are faster in this layout.
-        logs = _native.log_of(2.0 * np.ascontiguousarray(counts.T) + 1.0)
+        logs = _native.log_of(2.0 * by_class + 1.0)
         slopes = []
-        winners = np.where(np.sum(counts == counts.max(axis=1, keepdims=True), axis=1) == 1, counts.argmax(axis=1), -1)
+        is_top = by_class == by_class.max(axis=0)
+        winners = np.where(is_top.sum(axis=0) == 1, is_top.argmax(axis=0), -1)
         for winner in range(n_classes):
             won = winners == winner
             weights_won = None if weights is None else weights[won]
@@ -232,10 +234,18 @@ def _fit_slope(
     margins = -np.partition(behind, -2, axis=0)[-2]
     typical = np.sqrt(np.average(margins**2, weights=weights))
 
+    def average_behind(slope: float) -> NDArray[np.float64]:
+        """Average over classes by their probabilities."""
+        if len(behind) == 2:  # the winner has odds of 1, and is not behind
+            odds = _native.exp_of(-slope * margins)
+            return np.asarray(odds * -margins / (1.0 + odds))
+        odds = _native.exp_of(slope * behind)
+        return np.asarray(np.sum(odds * behind, axis=0) / np.sum(odds, axis=0))
+
+    @cache  # for the ends, which brentq asks for again
     def descent(log_slope: float) -> float:
         slope = _native.exp_of(log_slope)
-        odds = _native.exp_of(slope * behind)
-        steps = own - np.sum(odds * behind, axis=0) / np.sum(odds, axis=0)
+        steps = own - average_behind(slope)
         if weights is not None:
             steps *= weights
         # A sum of products: the result of a dot product may depend on the number of threads.
