@@ -6,6 +6,7 @@
 
 #include "leaf_finder.hpp"
 #include "mpboost/kernels.hpp"
+#include "vote_bits.hpp"
 
 namespace mpboost {
 namespace {
@@ -129,22 +130,28 @@ void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::in
 
 void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
                        Threads& threads) const {
+  const std::int64_t n_rows = columns.n_rows();
+  const auto has_bits = [=](TreeView view) { return VoteBits::can_take(view) && !LeafFinder::walks(view, n_rows); };
+  VoteBits bits(columns);
+  const auto add_bits = [&] {
+    threads.for_ranges(n_rows, 4 * line_rows,
+                       [&](std::int64_t first, std::int64_t last) { bits.add_votes(first, last, totals); });
+    bits.clear();
+  };
+  bool has_others = false;
+  for (std::int64_t t = begin; t < end; ++t) {
+    has_others |= !has_bits(tree(t));
+    if (!has_bits(tree(t))) continue;
+    bits.take(tree(t));
+    if (bits.is_full()) add_bits();
+  }
+  if (!bits.is_empty()) add_bits();
+  if (!has_others) return;
   for_trees(columns, begin, end, threads, [&] {
-    return [&, finder = LeavesOfRows(columns), selected = SelectedTree(), bytes = std::vector<std::uint8_t>()](
-               TreeView view, std::int64_t row, std::int64_t n) mutable {
-      if (!LeafFinder::selects(view, n)) {
-        const std::int32_t* leaves = finder.find(view, row, n);
-        for (std::int64_t i = 0; i < n; ++i) totals[row + i] += to_vote(*view.values_of(leaves[i]));
-        return;
-      }
-      bytes.resize(view.n_leaves());
-      std::ranges::transform(view.leaf_values, bytes.begin(), to_vote);
-      selected.bind(view, columns, bytes);
-      for (std::int64_t first = row; first < row + n; first += block_rows) {
-        const std::uint8_t* votes = selected.find(first);
-        for (std::int64_t i = 0; i < std::min(block_rows, row + n - first); ++i)
-          totals[first + i] += static_cast<std::int8_t>(votes[i]);
-      }
+    return [&, finder = LeavesOfRows(columns)](TreeView view, std::int64_t row, std::int64_t n) mutable {
+      if (has_bits(view)) return;
+      const std::int32_t* leaves = finder.find(view, row, n);
+      for (std::int64_t i = 0; i < n; ++i) totals[row + i] += to_vote(*view.values_of(leaves[i]));
     };
   });
 }

@@ -27,6 +27,8 @@ namespace {
 
 #include "select.inl"
 
+#include "vote_bits.inl"
+
 #include "gradient_rows.inl"
 
 #include "losses.inl"
@@ -123,6 +125,7 @@ const Kernels table{
     .find_codes_of_floats = find_codes<float>,
     .find_codes_of_doubles = find_codes<double>,
     .select_rows = select_rows,
+    .count_votes = count_votes,
     .to_rows = to_rows,
     .to_columns = to_columns,
     .add_leaf_values = add_leaf_values,
