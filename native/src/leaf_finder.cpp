@@ -39,11 +39,11 @@ void walk(TreeView tree, const BinnedColumns& columns, std::int64_t first_row, s
   }
 }
 
-}  // namespace
-
-bool LeafFinder::walks(TreeView tree, std::int64_t n_rows) {
+bool walks(TreeView tree, std::int64_t n_rows) {
   return n_rows * max_splits_per_row < static_cast<std::int64_t>(tree.splits.size());
 }
+
+}  // namespace
 
 void LeafFinder::bind(TreeView tree, const BinnedColumns& columns, std::int64_t n_rows) {
   tree_ = tree;

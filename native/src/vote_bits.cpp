@@ -10,6 +10,7 @@
 namespace mpboost {
 namespace {
 
+// Places: bits of a leaf that votes no, of one that votes yes, then those of splits.
 constexpr std::int16_t negative = 0, positive = 1, first_place = 2;
 
 std::uint64_t hash(const SelectSplit& test) {
@@ -56,10 +57,10 @@ void VoteBits::take(TreeView tree) {
     const Split& split = tree.splits[k];
     const std::int16_t left = place_of(split.left), right = place_of(split.right);
     std::int16_t& place = place_of_split_[k] = left;
-    if (left == right) continue;
+    if (left == right) continue;  // the split changes no vote
     const std::int16_t test = place_test(bind_split(tree, split, *columns_, columns_->column(split.feature)));
     place = test;
-    if (left == positive && right == negative) continue;
+    if (left == positive && right == negative) continue;  // the test is the vote
     end = static_cast<std::int16_t>(end - (left >= first_place) - (right >= first_place));
     choices_.push_back({test, left, right, place = end++});
     end_place_ = std::max(end_place_, end);
@@ -75,6 +76,7 @@ void VoteBits::clear() {
 }
 
 void VoteBits::add_votes(std::int64_t begin, std::int64_t end, std::int32_t* totals) const {
+  if (trees_.empty()) return;
   struct alignas(64) Line {
     std::uint8_t bits[line_bytes];
   };

@@ -15,14 +15,16 @@ class VoteBits {
   // The columns, and the category sets of trees, must stay as long as this object.
   explicit VoteBits(const BinnedColumns& columns) : columns_(&columns), table_(table_size, -1) {}
 
-  // Larger trees are faster in pieces.
-  static bool can_take(TreeView tree) { return tree.splits.size() <= max_splits; }
+  // Whether a tree should be taken: larger ones are faster in pieces, and to take one is as slow as to walk some rows
+  // down. Measured with trees of 50 to 600 leaves: 20 ns for a split, 30 to 50 ns for a row.
+  static bool is_best(TreeView tree, std::int64_t n_rows) {
+    return tree.splits.size() <= max_splits && static_cast<std::int64_t>(tree.splits.size()) <= 2 * n_rows;
+  }
 
   void take(TreeView tree);
 
-  // No more trees should be taken: what they need would not stay in the cache.
+  // Whether no more trees should be taken: what they need would not stay in the cache.
   bool is_full() const { return tests_.size() >= max_tests || choices_.size() >= max_choices; }
-  bool is_empty() const { return trees_.empty(); }
   void clear();
 
   // Add the votes of all trees to the totals of rows [begin, end); threads may share this.

@@ -92,6 +92,13 @@ struct BitForest {
   std::int64_t n_trees;
 };
 
+// The leaves of some rows in a tree, and the values of all its leaves, [leaf][output].
+struct LeavesOfTree {
+  const std::int32_t* leaves;
+  const double* values;
+};
+inline constexpr int trees_together = 8;  // whose values are added to totals before these are written
+
 inline constexpr int tile_rows = 16;  // rows and columns that are exchanged at a time
 
 inline constexpr int gradient_lanes = 8;  // features whose sums of derivatives are searched side by side
@@ -271,8 +278,8 @@ struct Kernels {
                   std::uint8_t* rows);
   void (*to_columns)(const std::uint8_t* rows, int width, const std::uint16_t* which, int n_rows,
                      std::uint8_t* columns);
-  // Add to each row's totals, [row][output], the values of its leaf, [leaf][output].
-  void (*add_leaf_values)(const std::int32_t* leaves, std::int64_t n_rows, const double* values, std::int64_t n_outputs,
+  // Add to each row's totals, [row][output], the values of its leaves, up to trees_together, in the order of the trees.
+  void (*add_leaf_values)(const LeavesOfTree* trees, int n_trees, std::int64_t n_rows, std::int64_t n_outputs,
                           double* totals);
   void (*walk_contributions)(const ContributionWalk&);
   // Add the derivatives of rows, [row][output], to the sums of their leaves, [leaf][gradients, hessians][output].
