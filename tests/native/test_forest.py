@@ -51,14 +51,12 @@ FORESTS = {
 }
 
 
-@pytest.mark.parametrize("n_rows", [511, 513, 1300])
+@pytest.mark.parametrize("n_rows", [511, 513, 2100])
 @pytest.mark.parametrize("kind", FORESTS)
 def test_forest_adds_the_votes_of_all_kinds_of_trees(kernels, threads, kind, n_rows):
     sizes, shape = FORESTS[kind]
-    arrays, codes = (
-        make_arrays(sizes=sizes, shape=shape),
-        make_random_codes(np.random.default_rng(0), N_FEATURES, n_rows),
-    )
+    arrays = make_arrays(sizes=sizes, shape=shape)
+    codes = make_random_codes(np.random.default_rng(0), N_FEATURES, n_rows)
     total = np.zeros(n_rows, dtype=np.int32)
     make_forest(*arrays).add_votes(as_columns(codes), 0, len(sizes), total, threads)
     np.testing.assert_array_equal(total, sum_votes(arrays, codes, range(len(sizes))))
