@@ -160,7 +160,7 @@ void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::in
 void Forest::add_class_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int64_t n_classes,
                              std::int32_t* totals, Threads& threads) const {
   constexpr std::int64_t max_count = 255;  // counts are bytes, to stay in the cache
-  const auto row_bytes = columns.n_columns() + static_cast<std::int64_t>(2 * sizeof(std::int32_t));
+  const auto row_bytes = std::max(columns.n_columns() + static_cast<std::int64_t>(sizeof(std::int32_t)), n_classes);
   for_steps(columns.n_rows(), row_bytes, threads, [&] {
     return [&, finder = LeavesOfRows(columns), counts = std::vector<std::uint8_t>()](std::int64_t row,
                                                                                      std::int64_t n) mutable {
