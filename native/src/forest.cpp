@@ -1,11 +1,14 @@
 #include "mpboost/forest.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
 #include "leaf_finder.hpp"
 #include "mpboost/kernels.hpp"
+#include "vote_bits.hpp"
 
 namespace mpboost {
 namespace {
@@ -16,23 +19,43 @@ std::int64_t count_needed_columns(TreeView tree) {
   return n;
 }
 
+// In each thread, call what make_work() returns with (first row, number of rows): so many rows that what is kept of
+// them stays in the cache while all trees are applied in turn. More rows bind trees less often, and a tree of many
+// leaves is the faster the more rows it is applied to: as few times as possible, equally many each.
+template <class MakeWork>
+void for_steps(std::int64_t n_rows, std::int64_t row_bytes, Threads& threads, MakeWork make_work) {
+  constexpr std::int64_t least = 2048, most = 16 * least, cached_bytes = 1 << 19;
+  const std::int64_t limit = std::clamp(cached_bytes / row_bytes, least, most);
+  const auto round_up = [](std::int64_t n, std::int64_t parts) {
+    return ((n + parts - 1) / parts + block_rows - 1) / block_rows * block_rows;
+  };
+  const std::int64_t grain = std::clamp(round_up(n_rows, threads.size()), least, round_up(limit, 1));
+  threads.for_ranges(n_rows, grain, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t n_steps = (last - first + limit - 1) / limit;
+    const std::int64_t step = round_up(last - first, n_steps);
+    auto work = make_work();
+    for (std::int64_t row = first; row < last; row += step) work(row, std::min(step, last - row));
+  });
+}
+
 // Finds the leaves of some rows in one tree after the other.
 class LeavesOfRows {
  public:
   explicit LeavesOfRows(const BinnedColumns& columns) : columns_(&columns) {}
 
-  // Until the next call.
-  const std::int32_t* find(TreeView tree, std::int64_t row, std::int64_t n) {
-    leaves_.resize(static_cast<std::size_t>(n));
+  // Until a call with the same place.
+  const std::int32_t* find(TreeView tree, std::int64_t row, std::int64_t n, std::size_t place = 0) {
+    std::vector<std::int32_t>& leaves = leaves_[place];
+    leaves.resize(static_cast<std::size_t>(n));
     finder_.bind(tree, *columns_, n);
-    finder_.find(row, n, leaves_.data());
-    return leaves_.data();
+    finder_.find(row, n, leaves.data());
+    return leaves.data();
   }
 
  private:
   const BinnedColumns* columns_;
   LeafFinder finder_;
-  std::vector<std::int32_t> leaves_;
+  std::array<std::vector<std::int32_t>, trees_together> leaves_;
 };
 
 }  // namespace
@@ -104,46 +127,31 @@ Forest Forest::first(std::int64_t n_trees) const {
   return forest;
 }
 
-template <class MakeTake>
-void Forest::for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads,
-                       MakeTake make_take) const {
-  // All trees are applied in turn to so many rows, whose codes and totals stay in the cache. More rows bind trees less
-  // often, and a tree of many leaves is the faster the more rows it is applied to: as few times as possible, equally
-  // many each.
-  constexpr std::int64_t least = 2048, most = 16 * least, cached_bytes = 1 << 19;
-  const std::int64_t n_rows = columns.n_rows();
-  const std::int64_t row_bytes = columns.n_columns() + static_cast<std::int64_t>(sizeof(double)) * n_outputs_;
-  const std::int64_t limit = std::clamp(cached_bytes / row_bytes, least, most);
-  const auto round_up = [](std::int64_t n, std::int64_t parts) {
-    return ((n + parts - 1) / parts + block_rows - 1) / block_rows * block_rows;
-  };
-  const std::int64_t grain = std::clamp(round_up(n_rows, threads.size()), least, round_up(limit, 1));
-  threads.for_ranges(n_rows, grain, [&](std::int64_t first, std::int64_t last) {
-    const std::int64_t n_steps = (last - first + limit - 1) / limit;
-    const std::int64_t step = round_up(last - first, n_steps);
-    auto take = make_take();
-    for (std::int64_t row = first; row < last; row += step)
-      for (std::int64_t t = begin; t < end; ++t) take(tree(t), row, std::min(step, last - row));
-  });
-}
-
 void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int32_t* totals,
                        Threads& threads) const {
-  for_trees(columns, begin, end, threads, [&] {
-    return [&, finder = LeavesOfRows(columns), selected = SelectedTree(), bytes = std::vector<std::uint8_t>()](
-               TreeView view, std::int64_t row, std::int64_t n) mutable {
-      if (!LeafFinder::selects(view, n)) {
+  const std::int64_t n_rows = columns.n_rows();
+  const auto has_bits = [=](TreeView view) { return VoteBits::is_best(view, n_rows); };
+  VoteBits bits(columns);
+  bool has_others = false;
+  for (std::int64_t t = begin; t < end; ++t) {
+    if (has_bits(tree(t)))
+      bits.take(tree(t));
+    else
+      has_others = true;
+    if (!bits.is_full() && t + 1 < end) continue;
+    threads.for_ranges(n_rows, 4 * line_rows,
+                       [&](std::int64_t first, std::int64_t last) { bits.add_votes(first, last, totals); });
+    bits.clear();
+  }
+  if (!has_others) return;
+  const auto row_bytes = columns.n_columns() + static_cast<std::int64_t>(2 * sizeof(std::int32_t));
+  for_steps(n_rows, row_bytes, threads, [&] {
+    return [&, finder = LeavesOfRows(columns)](std::int64_t row, std::int64_t n) mutable {
+      for (std::int64_t t = begin; t < end; ++t) {
+        const TreeView view = tree(t);
+        if (has_bits(view)) continue;
         const std::int32_t* leaves = finder.find(view, row, n);
         for (std::int64_t i = 0; i < n; ++i) totals[row + i] += to_vote(*view.values_of(leaves[i]));
-        return;
-      }
-      bytes.resize(view.n_leaves());
-      std::ranges::transform(view.leaf_values, bytes.begin(), to_vote);
-      selected.bind(view, columns, bytes);
-      for (std::int64_t first = row; first < row + n; first += block_rows) {
-        const std::uint8_t* votes = selected.find(first);
-        for (std::int64_t i = 0; i < std::min(block_rows, row + n - first); ++i)
-          totals[first + i] += static_cast<std::int8_t>(votes[i]);
       }
     };
   });
@@ -151,25 +159,41 @@ void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::in
 
 void Forest::add_class_votes(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, std::int64_t n_classes,
                              std::int32_t* totals, Threads& threads) const {
-  for_trees(columns, begin, end, threads, [&] {
-    return [=, finder = LeavesOfRows(columns)](TreeView view, std::int64_t row, std::int64_t n) mutable {
-      const std::int32_t* leaves = finder.find(view, row, n);
-      for (std::int64_t i = 0; i < n; ++i)
-        ++totals[(row + i) * n_classes + static_cast<std::int64_t>(*view.values_of(leaves[i]))];
+  constexpr std::int64_t max_count = 255;  // counts are bytes, to stay in the cache
+  const auto row_bytes = std::max(columns.n_columns() + static_cast<std::int64_t>(sizeof(std::int32_t)), n_classes);
+  for_steps(columns.n_rows(), row_bytes, threads, [&] {
+    return [&, finder = LeavesOfRows(columns), counts = std::vector<std::uint8_t>()](std::int64_t row,
+                                                                                     std::int64_t n) mutable {
+      for (std::int64_t first = begin; first < end; first += max_count) {
+        counts.assign(static_cast<std::size_t>(n * n_classes), 0);
+        for (std::int64_t t = first; t < std::min(end, first + max_count); ++t) {
+          const TreeView view = tree(t);
+          const std::int32_t* leaves = finder.find(view, row, n);
+          std::uint8_t* of_row = counts.data();
+          for (std::int64_t i = 0; i < n; ++i, of_row += n_classes)
+            ++of_row[static_cast<std::int64_t>(*view.values_of(leaves[i]))];
+        }
+        std::transform(counts.begin(), counts.end(), totals + row * n_classes, totals + row * n_classes, std::plus<>());
+      }
     };
   });
 }
 
 void Forest::add_values(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, double* totals,
                         Threads& threads) const {
-  for_trees(columns, begin, end, threads, [&] {
-    return [=, finder = LeavesOfRows(columns)](TreeView view, std::int64_t row, std::int64_t n) mutable {
-      const std::int32_t* leaves = finder.find(view, row, n);
-      double* of_rows = totals + row * view.n_outputs;
-      if (view.n_outputs == 1)
-        for (std::int64_t i = 0; i < n; ++i) of_rows[i] += *view.values_of(leaves[i]);
-      else
-        kernels().add_leaf_values(leaves, n, view.leaf_values.data(), view.n_outputs, of_rows);
+  const auto row_bytes = columns.n_columns() + n_outputs_ * static_cast<std::int64_t>(sizeof(double)) +
+                         trees_together * static_cast<std::int64_t>(sizeof(std::int32_t));
+  for_steps(columns.n_rows(), row_bytes, threads, [&] {
+    return [&, finder = LeavesOfRows(columns)](std::int64_t row, std::int64_t n) mutable {
+      LeavesOfTree trees[trees_together];
+      int n_trees = 0;
+      for (std::int64_t t = begin; t < end; ++t) {
+        const TreeView view = tree(t);
+        trees[n_trees] = {finder.find(view, row, n, static_cast<std::size_t>(n_trees)), view.leaf_values.data()};
+        if (++n_trees < trees_together && t + 1 < end) continue;
+        kernels().add_leaf_values(trees, n_trees, n, n_outputs_, totals + row * n_outputs_);
+        n_trees = 0;
+      }
     };
   });
 }

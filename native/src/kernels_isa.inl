@@ -27,6 +27,8 @@ namespace {
 
 #include "select.inl"
 
+#include "vote_bits.inl"
+
 #include "gradient_rows.inl"
 
 #include "losses.inl"
@@ -73,13 +75,39 @@ void log_exponential(double* values, std::int64_t n) {
   replace_each(values, n, [](double x) { return log_positive(-log_positive(x)); });
 }
 
-void add_leaf_values(const std::int32_t* leaves, std::int64_t n_rows, const double* values, std::int64_t n_outputs,
-                     double* totals) {
-  for (std::int64_t i = 0; i < n_rows; ++i) {
-    const double* __restrict of_leaf = values + leaves[i] * n_outputs;
-    double* __restrict of_row = totals + i * n_outputs;
-    for (std::int64_t k = 0; k < n_outputs; ++k) of_row[k] += of_leaf[k];
+template <int n_trees>
+void add_values_of(const LeavesOfTree* trees, std::int64_t n_rows, std::int64_t n_outputs, double* totals) {
+  for (std::int64_t i = 0; i < n_rows; ++i, totals += n_outputs) {
+    const double* values[n_trees];
+    for (int t = 0; t < n_trees; ++t) values[t] = trees[t].values + trees[t].leaves[i] * n_outputs;
+    const auto add = [&]<class Real>(Real total, std::int64_t k) {
+      for (int t = 0; t < n_trees; ++t) total += load<Real>(values[t] + k);
+      std::memcpy(totals + k, &total, sizeof(Real));
+    };
+    std::int64_t k = 0;
+    for (; k + Double::lanes <= n_outputs; k += Double::lanes) add(load<Double::Real>(totals + k), k);
+    for (; k < n_outputs; ++k) add(totals[k], k);
   }
+}
+
+template <int n_trees>
+void add_values_of(const LeavesOfTree* trees, std::int64_t n_rows, double* totals) {
+  LeavesOfTree of[n_trees];
+  for (int t = 0; t < n_trees; ++t) of[t] = trees[t];
+  for (std::int64_t i = 0; i < n_rows; ++i) {
+    double total = totals[i];
+    for (int t = 0; t < n_trees; ++t) total += of[t].values[of[t].leaves[i]];
+    totals[i] = total;
+  }
+}
+
+void add_leaf_values(const LeavesOfTree* trees, int n_trees, std::int64_t n_rows, std::int64_t n_outputs,
+                     double* totals) {
+  const auto add = [=]<int n>(const LeavesOfTree* some) {
+    n_outputs == 1 ? add_values_of<n>(some, n_rows, totals) : add_values_of<n>(some, n_rows, n_outputs, totals);
+  };
+  if (n_trees == trees_together) return add.template operator()<trees_together>(trees);
+  for (int t = 0; t < n_trees; ++t) add.template operator()<1>(trees + t);
 }
 
 void add_derivatives(const std::uint16_t* leaves, std::int64_t n_rows, const float* gradients, const float* hessians,
@@ -132,6 +160,7 @@ const Kernels table{
     .find_codes_of_floats = find_codes<float>,
     .find_codes_of_doubles = find_codes<double>,
     .select_rows = select_rows,
+    .count_votes = count_votes,
     .to_rows = to_rows,
     .to_columns = to_columns,
     .add_leaf_values = add_leaf_values,

@@ -45,14 +45,10 @@ bool walks(TreeView tree, std::int64_t n_rows) {
 
 }  // namespace
 
-bool LeafFinder::selects(TreeView tree, std::int64_t n_rows) {
-  return !walks(tree, n_rows) && SelectedTree::can_bind(tree);
-}
-
 void LeafFinder::bind(TreeView tree, const BinnedColumns& columns, std::int64_t n_rows) {
   tree_ = tree;
   columns_ = &columns;
-  way_ = walks(tree, n_rows) ? Way::walk : selects(tree, n_rows) ? Way::select : Way::part;
+  way_ = walks(tree, n_rows) ? Way::walk : SelectedTree::can_bind(tree) ? Way::select : Way::part;
   if (way_ == Way::select) selected_.bind(tree, columns);
   if (way_ == Way::part && !parted_.bind(tree, columns, n_rows)) way_ = Way::walk;
 }

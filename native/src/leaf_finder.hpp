@@ -13,9 +13,6 @@ class LeafFinder {
   // The tree and the columns must stay as long as leaves are looked for: about n_rows times.
   void bind(TreeView tree, const BinnedColumns& columns, std::int64_t n_rows);
 
-  // Whether trees are best applied to so many rows as SelectedTree does.
-  static bool selects(TreeView tree, std::int64_t n_rows);
-
   // Find the leaves of rows, as numbers of 32 or, where they suffice, 16 bits. The first row is the first of a block;
   // the more rows, the faster each.
   template <class Leaf>

@@ -168,6 +168,29 @@ def test_factorise_finds_missing_numbers():
     assert [factors.values[position] for position in factors.positions] == [None, 1.0, None]
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pytest.param(np.array([5, 0, 4095, 5, 7], dtype="u2"), id="small"),
+        pytest.param(np.array([-0.0, 3.0, 0.0, 7.0], dtype="f4"), id="negative zero"),
+        pytest.param(np.array([5, 0, 4096]), id="large"),
+        pytest.param(np.array([-1, 3, 3], dtype="i1"), id="negative"),
+        pytest.param(np.array([1.0, 1.5, 1.0]), id="fractions"),
+        pytest.param(np.array([2.0, np.nan, 1.0, np.nan], dtype="f4"), id="small and missing"),
+        pytest.param(np.array([2.5, np.inf, np.nan, -np.inf]), id="infinite"),
+        pytest.param(np.array([np.nan, np.nan]), id="missing"),
+        pytest.param(np.array([True, False, True]), id="bool"),
+        pytest.param(np.empty(0), id="empty"),
+    ],
+)
+def test_factorise_sorts_distinct_numbers(column):
+    distinct, positions = np.unique(column, return_inverse=True)
+    factors = factorise(column)
+    assert factors.values == as_keys(distinct.tolist())
+    assert [type(value) for value in factors.values] == [type(value) for value in as_keys(distinct.tolist())]
+    np.testing.assert_array_equal(factors.positions, positions)
+
+
 # Which features
 
 

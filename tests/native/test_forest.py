@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
+from mpboost.learners.splits import SPLIT_DTYPE
 from tests.support.native.forests import (
     LARGE_SIZES,
     N_FEATURES,
@@ -14,7 +15,15 @@ from tests.support.native.forests import (
     sum_votes,
     take_tree,
 )
-from tests.support.native.naive_tree import as_columns, find_leaves, make_random_codes, read_sets, read_splits
+from tests.support.native.naive_tree import (
+    NO_SETS,
+    as_columns,
+    find_leaves,
+    find_votes,
+    make_random_codes,
+    read_sets,
+    read_splits,
+)
 
 
 def assert_equal_arrays(ones, others):
@@ -30,6 +39,36 @@ def test_forest_adds_the_votes_of_all_trees(kernels, threads, n_rows):
     expected = total + sum_votes(arrays, codes, range(len(SIZES)))
     make_forest(*arrays).add_votes(as_columns(codes), 0, len(SIZES), total, threads)
     np.testing.assert_array_equal(total, expected)
+
+
+FORESTS = {
+    "many trees": ([3] * 600, "random"),  # more than a byte counts
+    "many tests": ([2500] * 8, "random"),  # more than are kept at a time
+    "many splits": ([200] * 400, "random"),
+    "large trees": ([4096, 10, 4097], "random"),  # by bits and in pieces
+    "left chain": ([300] * 3, "left"),
+    "right chain": ([300] * 3, "right"),
+}
+
+
+@pytest.mark.parametrize("n_rows", [511, 513, 2100])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_forest_adds_the_votes_of_all_kinds_of_trees(kernels, threads, kind, n_rows):
+    sizes, shape = FORESTS[kind]
+    arrays = make_arrays(sizes=sizes, shape=shape)
+    codes = make_random_codes(np.random.default_rng(0), N_FEATURES, n_rows)
+    total = np.zeros(n_rows, dtype=np.int32)
+    make_forest(*arrays).add_votes(as_columns(codes), 0, len(sizes), total, threads)
+    np.testing.assert_array_equal(total, sum_votes(arrays, codes, range(len(sizes))))
+
+
+def test_trees_of_a_forest_that_are_the_same_vote_alike(kernels, threads):
+    splits, leaf_values, _, sets = make_arrays(sizes=[100])
+    repeated = np.tile(splits, 3), np.tile(leaf_values, 3), np.arange(4) * 100, np.tile(sets, (3, 1))
+    codes = make_random_codes(np.random.default_rng(0), N_FEATURES, 600)
+    total = np.zeros(600, dtype=np.int32)
+    make_forest(*repeated).add_votes(as_columns(codes), 0, 3, total, threads)
+    np.testing.assert_array_equal(total, 3 * find_votes(splits, leaf_values, codes, sets))
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
@@ -115,6 +154,28 @@ def test_forest_rejects_wrong_arguments_of_classes_and_values(threads, begin, en
     ]:
         with pytest.raises(ValueError, match=message):
             add(columns, begin, end, total, threads)
+
+
+def test_forest_counts_more_votes_than_a_byte_holds(threads):
+    forest = make_forest(np.empty(0, dtype=SPLIT_DTYPE), np.ones(700), np.zeros(701, dtype=np.int64), NO_SETS)
+    counts = np.zeros((300, 3), dtype=np.int32)
+    forest.add_class_votes(as_columns(np.zeros((1, 300), dtype=np.uint8)), 0, 700, counts, threads)
+    np.testing.assert_array_equal(counts, np.tile([0, 700, 0], (300, 1)))
+
+
+@pytest.mark.parametrize("n_trees", [1, 7, 8, 9, 21])
+@pytest.mark.parametrize("n_outputs", [1, 2, 4, 9])
+def test_forest_adds_values_of_any_number_of_trees(kernels, threads, n_trees, n_outputs):
+    rng = np.random.default_rng(0)
+    splits, leaf_values, offsets, sets = make_arrays(sizes=[30] * n_trees)
+    values = rng.normal(size=(len(leaf_values), n_outputs)) if n_outputs > 1 else rng.normal(size=len(leaf_values))
+    arrays, codes = (splits, values, offsets, sets), make_random_codes(rng, N_FEATURES, 300)
+    sums = rng.normal(size=(300, *values.shape[1:]))
+    expected = sums.copy()
+    for t in range(n_trees):
+        expected += find_values(arrays, codes, t)
+    make_forest(*arrays).add_values(as_columns(codes), 0, n_trees, sums, threads)
+    np.testing.assert_array_equal(sums, expected)  # to the last bit
 
 
 def test_forest_counts_only_classes_that_exist(threads):

@@ -45,12 +45,6 @@ class Forest {
   bool has_covers() const { return leaf_covers_.size() == splits_.size() + split_offsets_.size() - 1; }
 
  private:
-  // In each thread, call what make_take() returns with (tree, first row, number of rows), for some rows at a time and
-  // every tree, trees in their order.
-  template <class MakeTake>
-  void for_trees(const BinnedColumns& columns, std::int64_t begin, std::int64_t end, Threads& threads,
-                 MakeTake make_take) const;
-
   std::vector<Split> splits_;
   std::vector<double> leaf_values_;  // a tree has one leaf more than splits: no offsets needed
   std::vector<std::int64_t> split_offsets_{0};

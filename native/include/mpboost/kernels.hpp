@@ -74,6 +74,31 @@ struct Selection {
   bool has_sets;    // whether any split is of a categorical feature
 };
 
+// Trees that vote, as count_votes sees them. Lines have a bit for each of some rows, at places from the first on: no
+// vote, all votes, and choices that are still to be used; before the first, those of the tests, the last test first.
+inline constexpr int line_bytes = 64, line_parts = 8, line_rows = line_bytes * line_parts;
+struct BitChoice {
+  std::int16_t test, left, right, to;  // places
+};
+struct BitTree {
+  std::int32_t n_choices;
+  std::int16_t votes;  // the place where they are after these
+};
+struct BitForest {
+  const SelectSplit* tests;  // their slots mean nothing
+  std::int32_t n_tests;
+  const BitChoice* choices;
+  const BitTree* trees;
+  std::int64_t n_trees;
+};
+
+// The leaves of some rows in a tree, and the values of all its leaves, [leaf][output].
+struct LeavesOfTree {
+  const std::int32_t* leaves;
+  const double* values;
+};
+inline constexpr int trees_together = 8;  // whose values are added to totals before these are written
+
 inline constexpr int tile_rows = 16;  // rows and columns that are exchanged at a time
 
 inline constexpr int gradient_lanes = 8;  // features whose sums of derivatives are searched side by side
@@ -244,14 +269,17 @@ struct Kernels {
   // Fill the slots of the splits, from the last to the first: a row gets what it has in the slot of the child that it
   // goes to. Takes up to block_rows rows from `row` on, and may look at what follows up to a multiple of group_lanes.
   void (*select_rows)(const Selection&, std::int64_t row, int n_rows, std::uint8_t* slots);
+  // Add the votes of trees to the totals of up to line_rows rows from `row` on. May look at what follows up to a
+  // multiple of line_bytes.
+  void (*count_votes)(const BitForest&, std::int64_t row, int n_rows, std::uint8_t* lines, std::int32_t* totals);
   // Write the codes of rows side by side, [row][width], width a multiple of tile_rows; and those of some of these rows
   // one column after the other, [column][block_rows]. Both take rows up to the next multiple of tile_rows.
   void (*to_rows)(const std::uint8_t* const* columns, int width, std::int64_t row, std::int64_t n_rows,
                   std::uint8_t* rows);
   void (*to_columns)(const std::uint8_t* rows, int width, const std::uint16_t* which, int n_rows,
                      std::uint8_t* columns);
-  // Add to each row's totals, [row][output], the values of its leaf, [leaf][output].
-  void (*add_leaf_values)(const std::int32_t* leaves, std::int64_t n_rows, const double* values, std::int64_t n_outputs,
+  // Add to each row's totals, [row][output], the values of its leaves, up to trees_together, in the order of the trees.
+  void (*add_leaf_values)(const LeavesOfTree* trees, int n_trees, std::int64_t n_rows, std::int64_t n_outputs,
                           double* totals);
   void (*walk_contributions)(const ContributionWalk&);
   // Add the derivatives of rows, [row][output], to the sums of their leaves, [leaf][gradients, hessians][output].

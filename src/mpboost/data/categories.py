@@ -17,6 +17,9 @@ Key = str | bool | int | float
 #: The code of missing values, and of categories that did not occur in training.
 MISSING = 255
 
+#: Whole numbers from 0 to below this are found without a sort.
+MAX_SMALL = 4096
+
 
 class Factors(NamedTuple):
     """A column as its distinct values (None if missing) and, for each row, the position of its value, or -1."""
@@ -119,12 +122,28 @@ def choose_categories(totals: dict[Key, int], max_codes: int) -> Categories:
 def factorise(column: NDArray[Any]) -> Factors:
     """Split a one-dimensional array into its distinct values and the position of each row's value."""
     if column.dtype.kind in "biuf":
-        distinct, positions = np.unique(column, return_inverse=True)
+        distinct, positions = _find_distinct(column)
         return Factors(as_keys(distinct.tolist()), positions)
     places: dict[Key | None, int] = {}
     keys = as_keys(column.tolist())
     positions = np.fromiter((places.setdefault(key, len(places)) for key in keys), np.intp, len(keys))
     return Factors(list(places), positions)
+
+
+def _find_distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Do as np.unique does, which sorts; small whole numbers, as codes of categories often are, need no sort."""
+    is_real = column.dtype.kind == "f"
+    if is_real and (is_missing := np.isnan(column)).any():
+        known, places = _find_distinct(column[~is_missing])
+        positions = np.full(len(column), len(known))
+        positions[~is_missing] = places
+        return np.append(known, column.dtype.type(np.nan)), positions
+    are_small = len(column) > 0 and column.min() >= 0 and column.max() < MAX_SMALL
+    if not are_small or not np.array_equal(whole := column.astype(np.intp), column):
+        return np.unique(column, return_inverse=True)
+    occurs = np.zeros(MAX_SMALL, dtype=bool)
+    occurs[whole] = True
+    return np.flatnonzero(occurs).astype(column.dtype), (np.cumsum(occurs) - 1)[whole]
 
 
 def as_keys(values: Iterable[Any]) -> list[Key | None]:

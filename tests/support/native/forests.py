@@ -12,10 +12,10 @@ SIZES = (0, 1, 5, 40, 0, 200, 17)
 LARGE_SIZES = (0, 1, 600, 40, 350)  # selected, parted and walked
 
 
-def make_arrays(seed=0, sizes=SIZES):
+def make_arrays(seed=0, sizes=SIZES, shape="random"):
     """Make splits, leaf values, offsets and category sets of some trees."""
     rng = np.random.default_rng(seed)
-    trees = [make_random_splits(rng, size, N_FEATURES, categorical=0.4) for size in sizes]
+    trees = [make_random_splits(rng, size, N_FEATURES, shape, categorical=0.4) for size in sizes]
     splits = np.concatenate([np.empty(0, dtype=SPLIT_DTYPE), *trees])
     leaf_values = rng.choice([-1.0, 1.0], len(splits) + len(sizes))
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
