@@ -29,19 +29,18 @@ inline std::uint32_t* list_bits(std::uint64_t bits, std::uint32_t first, std::ui
       0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
       22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
       44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-  using Sixteen [[gnu::vector_size(16)]] = std::uint8_t;
-  using Listed [[gnu::vector_size(64)]] = std::uint32_t;
-  std::uint8_t found[64];
-  _mm512_storeu_si512(found, _mm512_maskz_compress_epi8(bits, _mm512_load_si512(numbers)));
+  const __m512i found = _mm512_maskz_compress_epi8(bits, _mm512_load_si512(numbers));
+  const __m512i start = _mm512_set1_epi32(static_cast<int>(first));
   const int n = __builtin_popcountll(bits);
-  const auto write = [&](int at) {
-    const Listed some = __builtin_convertvector(load<Sixteen>(found + at), Listed) + first;
-    std::memcpy(list + at, &some, sizeof some);
+  const auto write = [=](int at, __m128i some) {
+    _mm512_storeu_si512(list + at, _mm512_add_epi32(start, _mm512_maskz_cvtepu8_epi32(0xFFFF, some)));
   };
-  write(0);
-  if (n > 16) write(16);
-  if (n > 32) write(32);
-  if (n > 48) write(48);
+  write(0, _mm512_maskz_extracti32x4_epi32(0xF, found, 0));
+  if (n > 16) write(16, _mm512_maskz_extracti32x4_epi32(0xF, found, 1));
+  if (n > 32) {
+    write(32, _mm512_maskz_extracti32x4_epi32(0xF, found, 2));
+    write(48, _mm512_maskz_extracti32x4_epi32(0xF, found, 3));
+  }
   return list + n;
 }
 #else
