@@ -206,12 +206,13 @@ sanitize-threads: $(VENV)/tools.stamp  ## Run all threaded kernels under the thr
 DIGESTS := build/digests
 NATIVE_STRESS := build/presets/engine/thread_stress
 ARM_STRESS := qemu-aarch64 build/presets/arm/thread_stress
-arm: $(VENV)/tools.stamp  ## Hold the engine on ARM to the bits that it has on x86, with AVX2 and without.
+arm: $(VENV)/tools.stamp  ## Hold the engine on ARM to the bits that it has on x86, with AVX2 and AVX-512 and without.
 	for preset in engine arm; do $(BIN)/cmake --preset $$preset && $(BIN)/cmake --build --preset $$preset || exit 1; done
 	mkdir -p $(DIGESTS)
 	$(NATIVE_STRESS) --digests avx2 > $(DIGESTS)/avx2.txt
 	$(NATIVE_STRESS) --digests portable > $(DIGESTS)/portable.txt
 	$(ARM_STRESS) --digests portable > $(DIGESTS)/arm.txt
+	if grep -q avx512_vbmi2 /proc/cpuinfo; then $(NATIVE_STRESS) --digests avx512 | diff - $(DIGESTS)/portable.txt; fi
 	diff $(DIGESTS)/avx2.txt $(DIGESTS)/portable.txt
 	diff $(DIGESTS)/avx2.txt $(DIGESTS)/arm.txt
 	$(ARM_STRESS)

@@ -2,7 +2,10 @@
 
 // How many of eight numbers, which ascend, are up to a limit.
 inline int count_up_to(const std::int64_t* numbers, std::int64_t limit) {
-#ifdef __AVX2__
+#if defined(__AVX512F__)
+  const __mmask8 is_above = _mm512_cmpgt_epi64_mask(_mm512_loadu_si512(numbers), _mm512_set1_epi64(limit));
+  return static_cast<int>(_tzcnt_u32(is_above | 1U << 8));
+#elif defined(__AVX2__)
   const auto above = [&](int first) {
     const auto is_above = load<Double::Int>(numbers + first) > limit;
     return static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(is_above)));

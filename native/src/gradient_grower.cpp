@@ -65,7 +65,7 @@ GradientTree GradientGrower::grow(const BinnedColumns& columns, const GradientPa
   leaves_.assign(stride_, 0);
   high_leaves_.assign(std::min(limits_.max_leaf_nodes, n_rows_) > 256 ? stride_ : 0, 0);
   n_leaves_ = 1;
-  listed_.resize(stride_ + 4);
+  listed_.resize(stride_ + 16);
 
   nodes_.clear();
   nodes_.reserve(2 * static_cast<std::size_t>(std::min(limits_.max_leaf_nodes, n_rows_)));  // none moves

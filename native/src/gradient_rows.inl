@@ -1,22 +1,49 @@
 // Part of kernels_isa.inl: the rows of a minipatch while a gradient tree is grown.
 
 // A bit for each byte of 64, set where it is not 0: bytes are 0 or 255.
-inline std::uint64_t pack_bits(const ByteVector* bytes) {
+inline std::uint64_t pack_bits(const LongVector* bytes) {
+#if defined(__AVX512BW__)
+  return _mm512_movepi8_mask(reinterpret_cast<__m512i>(*bytes));
+#elif defined(__AVX2__)
   std::uint64_t bits = 0;
-#ifdef __AVX2__
   for (int i = 0; i < 2; ++i) {
     const auto some = static_cast<std::uint32_t>(_mm256_movemask_epi8(reinterpret_cast<__m256i>(bytes[i])));
     bits |= std::uint64_t{some} << (32 * i);
   }
+  return bits;
 #else
+  std::uint64_t bits = 0;
   for (int i = 0; i < 8; ++i) {
     const auto eight = load<std::uint64_t>(reinterpret_cast<const char*>(bytes) + 8 * i) & 0x8040201008040201ULL;
     bits |= (eight * 0x0101010101010101ULL >> 56) << (8 * i);
   }
-#endif
   return bits;
+#endif
 }
 
+// Write the numbers of the bits that are set, counted from `first`; return where the next ones go. Writes at least a
+// few of them, whatever they are, so that few bits need no branch.
+#ifdef __AVX512VBMI2__
+inline std::uint32_t* list_bits(std::uint64_t bits, std::uint32_t first, std::uint32_t* list) {
+  alignas(64) static constexpr std::uint8_t numbers[64] = {
+      0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+      22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+      44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+  const __m512i found = _mm512_maskz_compress_epi8(bits, _mm512_load_si512(numbers));
+  const __m512i start = _mm512_set1_epi32(static_cast<int>(first));
+  const int n = __builtin_popcountll(bits);
+  const auto write = [=](int at, __m128i some) {
+    _mm512_storeu_si512(list + at, _mm512_add_epi32(start, _mm512_maskz_cvtepu8_epi32(0xFFFF, some)));
+  };
+  write(0, _mm512_maskz_extracti32x4_epi32(0xF, found, 0));
+  if (n > 16) write(16, _mm512_maskz_extracti32x4_epi32(0xF, found, 1));
+  if (n > 32) {
+    write(32, _mm512_maskz_extracti32x4_epi32(0xF, found, 2));
+    write(48, _mm512_maskz_extracti32x4_epi32(0xF, found, 3));
+  }
+  return list + n;
+}
+#else
 // The number of the first bit that is set; any number if there is none.
 inline int first_bit(std::uint64_t bits) {
 #ifdef __AVX2__
@@ -26,8 +53,6 @@ inline int first_bit(std::uint64_t bits) {
 #endif
 }
 
-// Write the numbers of the bits that are set, counted from `first`; return where the next ones go. Writes at least four
-// of them, whatever they are, so that few bits need no branch.
 inline std::uint32_t* list_bits(std::uint64_t bits, std::uint32_t first, std::uint32_t* list) {
   std::uint32_t* end = list + __builtin_popcountll(bits);
   do {
@@ -37,30 +62,32 @@ inline std::uint32_t* list_bits(std::uint64_t bits, std::uint32_t first, std::ui
   return end;
 }
 
+#endif
+
 template <bool has_high, class GoesLeft>
 std::int64_t move_rows_as(const RowMove& move, GoesLeft goes_left) {
-  constexpr int n_vectors = 64 / vector_bytes;
+  constexpr int n_vectors = 64 / long_bytes;
   const auto low = [](std::int32_t leaf) { return static_cast<std::uint8_t>(leaf); };
   const std::uint8_t from = low(move.from), from_high = low(move.from >> 8), flip = move.left_moves ? 0 : 255;
-  const ByteVector to = ByteVector{} + low(move.to), to_high = ByteVector{} + low(move.to >> 8);
+  const LongVector to = LongVector{} + low(move.to), to_high = LongVector{} + low(move.to >> 8);
   const std::uint8_t* bins = move.bins;
   std::uint8_t *leaves = move.leaves, *high_leaves = move.high_leaves;
   std::uint32_t* list = move.moved;
   const std::int64_t n_rows = move.n_rows;
   for (std::int64_t row = 0; row < n_rows; row += 64) {
-    ByteVector moves[n_vectors];
+    LongVector moves[n_vectors];
     for (int v = 0; v < n_vectors; ++v) {
-      const std::int64_t at = row + v * vector_bytes;
-      const ByteVector before = load<ByteVector>(leaves + at);
-      moves[v] = reinterpret_cast<ByteVector>(before == from) & (goes_left(bins + at) ^ flip);
+      const std::int64_t at = row + v * long_bytes;
+      const LongVector before = load<LongVector>(leaves + at);
+      moves[v] = reinterpret_cast<LongVector>(before == from) & (goes_left(bins + at) ^ flip);
       if (has_high) {
-        const ByteVector high = load<ByteVector>(high_leaves + at);
-        moves[v] &= reinterpret_cast<ByteVector>(high == from_high);
-        const ByteVector high_after = moves[v] ? to_high : high;
-        std::memcpy(high_leaves + at, &high_after, vector_bytes);
+        const LongVector high = load<LongVector>(high_leaves + at);
+        moves[v] &= reinterpret_cast<LongVector>(high == from_high);
+        const LongVector high_after = moves[v] ? to_high : high;
+        std::memcpy(high_leaves + at, &high_after, long_bytes);
       }
-      const ByteVector after = moves[v] ? to : before;
-      std::memcpy(leaves + at, &after, vector_bytes);
+      const LongVector after = moves[v] ? to : before;
+      std::memcpy(leaves + at, &after, long_bytes);
     }
     std::uint64_t bits = pack_bits(moves);
     if (n_rows - row < 64) bits &= (std::uint64_t{1} << (n_rows - row)) - 1;
@@ -75,10 +102,10 @@ std::int64_t move_rows(const RowMove& move) {
   };
   if (move.set)
     return run([set = Membership(move.set)](const std::uint8_t* bins) {
-      return reinterpret_cast<ByteVector>(set.look_up(bins) != 0);
+      return reinterpret_cast<LongVector>(set.look_up(bins) != 0);
     });
   return run([shift = move.shift, last_left = move.last_left](const std::uint8_t* bins) {
-    return reinterpret_cast<ByteVector>(load<ByteVector>(bins) + shift <= last_left);
+    return reinterpret_cast<LongVector>(load<LongVector>(bins) + shift <= last_left);
   });
 }
 
@@ -117,7 +144,7 @@ void interleave_bins(const std::uint8_t* columns, std::int64_t stride, std::int6
       }
       for (int i = 0; i < 8; ++i) lines[i] = mixed[i];
     }
-    std::memcpy(rows + row * gradient_lanes, lines, sizeof lines);
+    for (int i = 0; i < 8; ++i) std::memcpy(rows + row * gradient_lanes + 16 * i, &lines[i], 16);
   }
 }
 

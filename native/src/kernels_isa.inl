@@ -1,6 +1,6 @@
 // The inner loops, written once with the compiler's vector types and compiled once per instruction set
-// (kernels_portable.cpp, kernels_avx2.cpp), in a namespace named after it (MPBOOST_ISA). Only raw memory in here: a
-// library template compiled with AVX2 could be linked into code that must run without it.
+// (kernels_portable.cpp, kernels_avx2.cpp, kernels_avx512.cpp), in a namespace named after it (MPBOOST_ISA). Only raw
+// memory in here: a library template compiled with AVX2 could be linked into code that must run without it.
 
 #include <cstdint>
 #include <cstring>

@@ -16,23 +16,23 @@ void find_limits(const double* log_weights, std::int64_t n, const LevelLimits& l
   }
 }
 
-using Lanes32 [[gnu::vector_size(vector_bytes)]] = std::uint32_t;
+using Lanes32 [[gnu::vector_size(long_bytes)]] = std::uint32_t;
 
-#ifdef __AVX2__
 inline std::uint64_t reach(Lanes32 bits, Lanes32 limits) {  // a bit for each lane
+#if defined(__AVX512F__)
+  return _mm512_cmpge_epu32_mask(reinterpret_cast<__m512i>(bits), reinterpret_cast<__m512i>(limits));
+#elif defined(__AVX2__)
   const auto x = reinterpret_cast<__m256i>(bits);
   const __m256i is_in = _mm256_cmpeq_epi32(_mm256_max_epu32(x, reinterpret_cast<__m256i>(limits)), x);
   return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(is_in)));
-}
 #else
-inline std::uint64_t reach(Lanes32 bits, Lanes32 limits) {
   const auto is_in = bits >= limits;
   return static_cast<std::uint64_t>((is_in[0] & 1) | (is_in[1] & 2) | (is_in[2] & 4) | (is_in[3] & 8));
-}
 #endif
+}
 
 std::uint64_t screen_items(Lots::Keys keys, std::uint32_t first, const std::uint32_t* limits) {
-  constexpr int n_lanes = vector_bytes / 4;
+  constexpr int n_lanes = long_bytes / 4;
   Lanes32 items;
   for (int i = 0; i < n_lanes; ++i) items[i] = first + static_cast<std::uint32_t>(i);
   std::uint64_t passed = 0;

@@ -3,20 +3,34 @@
 // Looks codes up in the set of a categorical split.
 class Membership {
  public:
-#ifdef __AVX2__
+#if defined(__AVX512VBMI__)
+  explicit Membership(const std::uint8_t* set) : set_(_mm512_maskz_loadu_epi32(0xFF, set)) {}
+
+  // A byte for each code of a vector: not 0 when it is in the set.
+  LongVector look_up(const std::uint8_t* codes) const {
+    const auto x = load<LongVector>(codes);
+    const LongVector byte = x >> 3, bit = x & 7;
+    const auto bits = reinterpret_cast<__m512i>(Words{} + 0x8040201008040201ULL);
+    return reinterpret_cast<LongVector>(_mm512_maskz_permutexvar_epi8(~0ULL, reinterpret_cast<__m512i>(byte), set_)) &
+           reinterpret_cast<LongVector>(_mm512_maskz_shuffle_epi8(~0ULL, bits, reinterpret_cast<__m512i>(bit)));
+  }
+
+ private:
+  using Words [[gnu::vector_size(64)]] = std::uint64_t;
+  __m512i set_;
+#elif defined(__AVX2__)
   explicit Membership(const std::uint8_t* set)
       : low_(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(set)))),
         high_(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(set + 16)))) {}
 
-  // A byte for each code of a vector: not 0 when it is in the set.
-  ByteVector look_up(const std::uint8_t* codes) const {
+  LongVector look_up(const std::uint8_t* codes) const {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
     // Byte x / 8 of the set, out of the half that the top bit of x names; then bit x % 8 of it.
     const __m256i byte = _mm256_and_si256(_mm256_srli_epi16(x, 3), _mm256_set1_epi8(15));
     const __m256i eight = _mm256_blendv_epi8(_mm256_shuffle_epi8(low_, byte), _mm256_shuffle_epi8(high_, byte), x);
     const __m256i bits = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ULL));
     const __m256i bit = _mm256_shuffle_epi8(bits, _mm256_and_si256(x, _mm256_set1_epi8(7)));
-    return reinterpret_cast<ByteVector>(_mm256_and_si256(eight, bit));
+    return reinterpret_cast<LongVector>(_mm256_and_si256(eight, bit));
   }
 
  private:
@@ -24,10 +38,10 @@ class Membership {
 #else
   explicit Membership(const std::uint8_t* set) : set_(set) {}
 
-  ByteVector look_up(const std::uint8_t* codes) const {
-    std::uint8_t is_in[vector_bytes];
-    for (int i = 0; i < vector_bytes; ++i) is_in[i] = set_[codes[i] / 8] >> (codes[i] % 8) & 1;
-    return load<ByteVector>(is_in);
+  LongVector look_up(const std::uint8_t* codes) const {
+    std::uint8_t is_in[long_bytes];
+    for (int i = 0; i < long_bytes; ++i) is_in[i] = set_[codes[i] / 8] >> (codes[i] % 8) & 1;
+    return load<LongVector>(is_in);
   }
 
  private:
@@ -40,31 +54,42 @@ inline void prefetch_codes(const std::uint8_t* codes) {
   for (int i = 0; i < block_rows; i += 64) __builtin_prefetch(codes + i);
 }
 
-// Go through the splits backwards, children before parents: no branch depends on the data.
+// Go through the splits backwards, children before parents: no branch depends on the data. The left child of a split is
+// a leaf or the split before in this order: only right children have to be in memory.
 template <bool is_whole, bool has_shifts, bool has_sets>
 void select_rows_as(const Selection& selection, std::int64_t row, int n_rows, std::uint8_t* slots) {
-  const int n = is_whole ? static_cast<int>(block_rows) : n_rows;
+  constexpr int n_vectors = static_cast<int>(block_rows) / long_bytes;
+  LongVector chosen[n_vectors]{};  // slot k + 1, in registers; at first the first leaf's
+  const auto write_slot = [&](std::int32_t slot) {
+#pragma GCC unroll 8
+    for (int v = 0; v < n_vectors; ++v) std::memcpy(slots + slot * block_rows + v * long_bytes, &chosen[v], long_bytes);
+  };
   for (std::int32_t k = selection.n_splits - 1; k >= 0; --k) {
     const SelectSplit& split = selection.splits[k];
-    const std::uint8_t* codes = split.column + row;
-    const std::uint8_t *left = slots + split.left_slot * block_rows, *right = slots + split.right_slot * block_rows;
-    std::uint8_t* __restrict chosen = slots + k * block_rows;
+    const std::uint8_t *codes = split.column + row, *right = slots + split.right_slot * block_rows;
     // Measured with trees of 22 and 108 leaves: 1 to 4 blocks ahead save a tenth of the time, 16 next to nothing.
     if (is_whole) prefetch_codes(codes + 4 * block_rows);
+    if (split.left_slot != static_cast<std::uint32_t>(k + 1)) {
+      write_slot(k + 1);
+      const auto leaf = static_cast<std::uint8_t>(split.left_slot - static_cast<std::uint32_t>(selection.n_splits));
+      for (LongVector& of_left : chosen) of_left = LongVector{} + leaf;
+    }
     const auto choose = [&](auto goes_left) {
-      for (int i = 0; i < n; i += vector_bytes) {
-        const ByteVector of_left = load<ByteVector>(left + i), of_right = load<ByteVector>(right + i);
-        const ByteVector of_split = goes_left(codes + i) ? of_left : of_right;
-        std::memcpy(chosen + i, &of_split, vector_bytes);
+#pragma GCC unroll 8
+      for (int v = 0; v < n_vectors; ++v) {
+        const int i = v * long_bytes;
+        if (!is_whole && i >= n_rows) break;
+        chosen[v] = goes_left(codes + i) ? chosen[v] : load<LongVector>(right + i);
       }
     };
     if (has_sets && split.set) {
       choose([set = Membership(split.set)](const std::uint8_t* some) { return set.look_up(some) != 0; });
     } else {
       const std::uint8_t shift = has_shifts ? split.shift : 0, last_left = split.last_left;
-      choose([=](const std::uint8_t* some) { return load<ByteVector>(some) + shift <= last_left; });
+      choose([=](const std::uint8_t* some) { return load<LongVector>(some) + shift <= last_left; });
     }
   }
+  write_slot(0);
 }
 
 template <bool is_whole>

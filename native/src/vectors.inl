@@ -13,6 +13,14 @@ inline V load(const void* from) {
   return v;
 }
 
+// For loops over many bytes: the longest vectors there are.
+#ifdef __AVX512BW__
+inline constexpr int long_bytes = 64;
+#else
+inline constexpr int long_bytes = vector_bytes;
+#endif
+using LongVector [[gnu::vector_size(long_bytes)]] = std::uint8_t;
+
 // 32 codes, in as many vectors as they take.
 using ByteVector [[gnu::vector_size(vector_bytes)]] = std::uint8_t;
 inline constexpr int byte_vectors = group_lanes / vector_bytes;

@@ -66,7 +66,8 @@ struct SelectSplit {
   const std::uint8_t* set;  // of a categorical feature: bit c of 256 tells whether code c goes left; else null
 };
 
-// Splits of a tree, or of a piece of one, in preorder. The slot of split k is number k, those of the leaves follow.
+// Splits of a tree, or of a piece of one, in preorder: the left child of a split follows it, unless it is a leaf. The
+// slot of split k is number k; those of the leaves follow, the first with a byte of 0 for each row, the next with 1.
 struct Selection {
   const SelectSplit* splits;
   std::int32_t n_splits;
@@ -143,7 +144,7 @@ struct RowMove {
   std::uint8_t shift, last_left;  // bins + shift up to this go left: a shift of 1 turns missing into 0
   const std::uint8_t* set;        // of a categorical feature: bit b of 256 tells whether bin b goes left; else null
   bool left_moves;                // or the right
-  std::uint32_t* moved;           // the rows that were moved, ascending; with room for four more
+  std::uint32_t* moved;           // the rows that were moved, ascending; with room for 16 more
 };
 
 // Rows to which a tree's values are added before the derivatives of the loss are computed. F is [row][output].
@@ -267,7 +268,7 @@ struct Kernels {
   bool (*find_codes_of_floats)(const EdgeTable<float>&, const float* values, int n_values, std::uint8_t* codes);
   bool (*find_codes_of_doubles)(const EdgeTable<double>&, const double* values, int n_values, std::uint8_t* codes);
   // Fill the slots of the splits, from the last to the first: a row gets what it has in the slot of the child that it
-  // goes to. Takes up to block_rows rows from `row` on, and may look at what follows up to a multiple of group_lanes.
+  // goes to. Takes up to block_rows rows from `row` on, and may look at what follows up to a multiple of 64.
   void (*select_rows)(const Selection&, std::int64_t row, int n_rows, std::uint8_t* slots);
   // Add the votes of trees to the totals of up to line_rows rows from `row` on. May look at what follows up to a
   // multiple of line_bytes.

@@ -1,0 +1,2 @@
+#define MPBOOST_ISA avx512
+#include "kernels_isa.inl"
