@@ -4,11 +4,11 @@
 // codes become bits without leaving their lanes. Those of other parts are clear.
 template <bool is_whole, class GoesLeft>
 inline void mark_left(int n_parts, std::uint8_t* line, GoesLeft goes_left) {
-  for (int i = 0; i < line_bytes; i += vector_bytes) {
-    ByteVector bits{};
+  for (int i = 0; i < line_bytes; i += long_bytes) {
+    LongVector bits{};
     for (int part = is_whole ? line_parts : n_parts; part-- > 0;)
-      bits = bits + bits - reinterpret_cast<ByteVector>(goes_left(part * line_bytes + i));  // true is -1
-    std::memcpy(line + i, &bits, vector_bytes);
+      bits = bits + bits - reinterpret_cast<LongVector>(goes_left(part * line_bytes + i));  // true is -1
+    std::memcpy(line + i, &bits, long_bytes);
   }
 }
 
@@ -19,7 +19,7 @@ void mark_as(const SelectSplit& test, std::int64_t row, int n_parts, std::uint8_
     mark_left<is_whole>(n_parts, line, [=, set = Membership(test.set)](int i) { return set.look_up(codes + i) != 0; });
   else
     mark_left<is_whole>(n_parts, line, [=, shift = test.shift, last_left = test.last_left](int i) {
-      return load<ByteVector>(codes + i) + shift <= last_left;
+      return load<LongVector>(codes + i) + shift <= last_left;
     });
 }
 
@@ -29,10 +29,10 @@ void choose_bits(const BitChoice* choices, std::int64_t n_choices, std::uint8_t*
     const auto line = [=](std::int16_t place) { return lines + std::int64_t{place} * line_bytes; };
     const std::uint8_t *test = line(choices[k].test), *left = line(choices[k].left), *right = line(choices[k].right);
     std::uint8_t* chosen = line(choices[k].to);
-    for (int i = 0; i < line_bytes; i += vector_bytes) {
-      const ByteVector of_left = load<ByteVector>(left + i), of_right = load<ByteVector>(right + i);
-      const ByteVector bits = of_right ^ (load<ByteVector>(test + i) & (of_left ^ of_right));
-      std::memcpy(chosen + i, &bits, vector_bytes);
+    for (int i = 0; i < line_bytes; i += long_bytes) {
+      const LongVector of_left = load<LongVector>(left + i), of_right = load<LongVector>(right + i);
+      const LongVector bits = of_right ^ (load<LongVector>(test + i) & (of_left ^ of_right));
+      std::memcpy(chosen + i, &bits, long_bytes);
     }
   }
 }
@@ -52,14 +52,14 @@ void count_votes(const BitForest& forest, std::int64_t row, int n_rows, std::uin
     for (const BitTree* tree = forest.trees + t; tree < forest.trees + t + n_trees; ++tree) {
       choose_bits(choices, tree->n_choices, lines);
       choices += tree->n_choices;
-      for (int i = 0; i < line_bytes; i += vector_bytes) {
-        const ByteVector votes = load<ByteVector>(lines + tree->votes * line_bytes + i);
+      for (int i = 0; i < line_bytes; i += long_bytes) {
+        const LongVector votes = load<LongVector>(lines + tree->votes * line_bytes + i);
         for (int part = 0; part < line_parts; ++part) {
           std::uint8_t* of_part = counts + part * line_bytes + i;
           const auto bit = static_cast<std::uint8_t>(1 << part);
-          const ByteVector sum =
-              load<ByteVector>(of_part) - reinterpret_cast<ByteVector>((votes & bit) != 0);  // true is -1
-          std::memcpy(of_part, &sum, vector_bytes);
+          const LongVector sum =
+              load<LongVector>(of_part) - reinterpret_cast<LongVector>((votes & bit) != 0);  // true is -1
+          std::memcpy(of_part, &sum, long_bytes);
         }
       }
     }
