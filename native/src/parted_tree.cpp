@@ -94,8 +94,9 @@ PartedTree::Piece PartedTree::make_piece(TreeView tree, const BinnedColumns& col
     SelectSplit& bound = top_splits_.emplace_back(splits_[static_cast<std::size_t>(k)]);
     if (pieces_.empty()) bound.column = columns.column(split.feature);
     bound.left_slot = slot(split.left);
-    bound.right_slot = slot(split.right);
+    bound.other_slot = slot(split.right);
   }
+  chain(std::span(top_splits_).subspan(first_split));
   return {{top_splits_.data() + first_split, static_cast<std::int32_t>(chosen_.size()), has_shifts_,
            !tree.category_sets.empty()},
           false,
@@ -115,8 +116,9 @@ PartedTree::Piece PartedTree::make_last_piece(TreeView tree, std::int32_t root) 
   for (std::int32_t k = root; k < root + n_splits; ++k) {
     const Split& split = tree.splits[static_cast<std::size_t>(k)];
     splits_[static_cast<std::size_t>(k)].left_slot = slot(split.left);
-    splits_[static_cast<std::size_t>(k)].right_slot = slot(split.right);
+    splits_[static_cast<std::size_t>(k)].other_slot = slot(split.right);
   }
+  chain(std::span(splits_).subspan(static_cast<std::size_t>(root), static_cast<std::size_t>(n_splits)));
   return {{splits_.data() + root, n_splits, has_shifts_, !tree.category_sets.empty()}, true, first_leaf, 0};
 }
 

@@ -28,12 +28,13 @@ void SelectedTree::bind(TreeView tree, const BinnedColumns& columns, std::span<c
     if (left == right) continue;
     splits_.push_back(bind_split(tree, split, columns, columns.column(split.feature)));
     splits_.back().left_slot = static_cast<std::uint32_t>(left);
-    splits_.back().right_slot = static_cast<std::uint32_t>(right);
+    splits_.back().other_slot = static_cast<std::uint32_t>(right);
     has_shifts |= splits_.back().shift != 0;
   }
   std::ranges::reverse(splits_);
   const auto n_splits = static_cast<std::uint32_t>(splits_.size());
-  for (SelectSplit& split : splits_) split.left_slot += n_splits, split.right_slot += n_splits;
+  for (SelectSplit& split : splits_) split.left_slot += n_splits, split.other_slot += n_splits;
+  chain(splits_);
   selection_ = {splits_.data(), static_cast<std::int32_t>(n_splits), has_shifts, !tree.category_sets.empty()};
 }
 

@@ -15,18 +15,31 @@ namespace mpboost {
 
 inline constexpr std::size_t max_selected_leaves = 256;  // numbers of leaves are bytes
 
-// What select_rows needs to know of a split, whose children's slots are still to be written.
+// What select_rows needs to know of a split, except where its children are.
 inline SelectSplit bind_split(TreeView tree, const Split& split, const BinnedColumns& columns,
                               const std::uint8_t* column) {
   const std::uint8_t shift = split.missing_left && columns.has_missing(split.feature);
   return {
       .column = column,
       .left_slot = 0,
-      .right_slot = 0,
+      .other_slot = 0,
+      .begins = true,
+      .side = 255,
       .shift = shift,
       .last_left = static_cast<std::uint8_t>(split.bin + shift),
       .set = split.categories >= 0 ? tree.category_sets[static_cast<std::size_t>(split.categories)].data() : nullptr,
   };
+}
+
+// Put the children of the splits of a selection in order, given their slots as if each split began anew.
+inline void chain(std::span<SelectSplit> splits) {
+  for (std::size_t k = 0; k + 1 < splits.size(); ++k) {
+    SelectSplit& split = splits[k];
+    const bool is_left = split.left_slot == k + 1, is_right = split.other_slot == k + 1;
+    split.begins = !is_left && !is_right;
+    split.side = is_right ? 0 : 255;
+    if (is_right) split.other_slot = split.left_slot;
+  }
 }
 
 // The memory that select_rows works in: slots of splits, then those of leaves, in which every row has the same byte,

@@ -57,10 +57,14 @@ struct Neighbours {
   bool has_missing;
 };
 
-// A split as select_rows sees it. A slot has a byte for each row of a block.
+// A split as select_rows sees it. A slot has a byte for each row of a block. Splits are gone through backwards: the one
+// just done is a child of this one, or this one begins anew, with two children that are in their slots.
 struct SelectSplit {
   const std::uint8_t* column;
-  std::uint32_t left_slot, right_slot;
+  std::uint32_t left_slot;   // of the left child, if this one begins anew
+  std::uint32_t other_slot;  // of the child that was not done just before
+  bool begins;
+  std::uint8_t side;        // of the child that was done just before, or of left_slot: 255 for left, 0 for right
   std::uint8_t shift;       // added to codes: 1 turns missing (255) into 0
   std::uint8_t last_left;   // shifted codes up to this go left
   const std::uint8_t* set;  // of a categorical feature: bit c of 256 tells whether code c goes left; else null
