@@ -312,17 +312,19 @@ class BlockSearch {
  private:
   using Real = Single::Real;
   static constexpr int max_blocks = 256 / block_bins;
-  static constexpr int n_codes = 2 * 256;   // 2 * bin + missing_left
-  static constexpr float rounding = 1e-5F;  // of scores and bounds; these divide exact numbers, one of them squared
+  static constexpr int lane_bins = 256 + 32;  // no power of two: the same bin of all lanes would be in few cache sets
+  static constexpr int n_codes = 2 * 256;     // 2 * bin + missing_left
+  static constexpr float rounding = 1e-5F;    // of scores and bounds; these divide exact numbers, one of them squared
   static constexpr int word_bins = sizeof(std::uint64_t) / sizeof(Count);
   // Times this, each count of a word is the sum of those up to it.
   static constexpr std::uint64_t ones = ~std::uint64_t{} / static_cast<Count>(~Count{});
 
-  Count* bins(int is_positive, int lane) const { return counts_[is_positive] + 256 * lane; }
+  Count* bins(int is_positive, int lane) const { return counts_[is_positive] + lane_bins * lane; }
 
   void count_rows() {
     // All bins, for they are contiguous then.
-    for (Count* counts : counts_) std::memset(counts, 0, sizeof(Count) * 256 * static_cast<std::size_t>(node_.n_lanes));
+    for (Count* counts : counts_)
+      std::memset(counts, 0, sizeof(Count) * static_cast<std::size_t>(lane_bins * node_.n_lanes));
     count_class(counts_[0], node_.codes, node_.n_negative);
     count_class(counts_[1], node_.codes + node_.n_negative * group_lanes, node_.n_positive);
   }
@@ -330,10 +332,10 @@ class BlockSearch {
   void count_class(Count* counts, const std::uint8_t* rows, std::int32_t n) const {
     for (const std::uint8_t* row = rows; row < rows + n * group_lanes; row += group_lanes) {
       for (int first = 0; first < node_.n_lanes; first += used_lanes) {
-        Count* of_lanes = counts + 256 * first;
+        Count* of_lanes = counts + lane_bins * first;
         const std::uint8_t* codes = row + first;  // so that each count takes two instructions
 #pragma GCC unroll 8
-        for (int lane = 0; lane < used_lanes; ++lane) ++of_lanes[256 * lane + codes[lane]];
+        for (int lane = 0; lane < used_lanes; ++lane) ++of_lanes[lane_bins * lane + codes[lane]];
       }
     }
   }

@@ -9,12 +9,17 @@ from mpboost.data.problem import Problem
 #: Bytes per row and class of a fit, at its peak: of votes; and of gradients, of which each model adds its own.
 BYTES_OF_VOTES, BYTES_OF_GRADIENTS, BYTES_OF_MODEL = 20, 36, 18
 
+#: A fit that needs less is not checked: it takes longer to measure what is available than to fit a small table.
+MIN_CHECKED = 1 << 26
+
 
 def check_memory(problem: Problem, bytes_per_output: int) -> None:
     """Raise a MemoryError if many rows of many classes need more memory than is available."""
-    n_classes, available = 0 if problem.classes is None else len(problem.classes), measure_available_memory()
-    n_rows = problem.examples.n_rows
+    n_classes, n_rows = 0 if problem.classes is None else len(problem.classes), problem.examples.n_rows
     needed = n_rows * n_classes * bytes_per_output
+    if needed < MIN_CHECKED:
+        return
+    available = measure_available_memory()
     if available is not None and needed > available:
         raise MemoryError(
             f"{n_rows} rows of {n_classes} classes need about {needed / 2**30:.1f} GiB of memory, but only "

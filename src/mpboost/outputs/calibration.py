@@ -113,10 +113,10 @@ class VoteCalibration:
             return cls(np.ones(n_classes))
         if weights is not None:
             weights = weights[judged] / weights[judged].mean()
-        # Sums over few classes are faster in this layout.
-        logs = _native.log_of(2.0 * np.ascontiguousarray(counts.T) + 1.0)
+        by_class = np.ascontiguousarray(counts.T)  # sums over few classes are faster in this layout
+        logs = _native.log_of(2.0 * by_class + 1.0)
         slopes = []
-        winners = np.where(np.sum(counts == counts.max(axis=1, keepdims=True), axis=1) == 1, counts.argmax(axis=1), -1)
+        winners = np.where(np.sum(by_class == by_class.max(axis=0), axis=0) == 1, by_class.argmax(axis=0), -1)
         for winner in range(n_classes):
             won = winners == winner
             weights_won = None if weights is None else weights[won]
@@ -231,10 +231,12 @@ def _fit_slope(
     own = behind[labels, np.arange(len(labels))]
     margins = -np.partition(behind, -2, axis=0)[-2]
     typical = np.sqrt(np.average(margins**2, weights=weights))
+    others = np.arange(len(behind)) != winner
+    behind_of_others, odds = behind[others], np.ones_like(behind)  # those of the winner stay 1
 
     def descent(log_slope: float) -> float:
         slope = _native.exp_of(log_slope)
-        odds = _native.exp_of(slope * behind)
+        odds[others] = _native.exp_of(slope * behind_of_others)
         steps = own - np.sum(odds * behind, axis=0) / np.sum(odds, axis=0)
         if weights is not None:
             steps *= weights
