@@ -99,6 +99,7 @@ struct Thresholds {
   // Count the rows whose codes are above each threshold, lane by lane.
   void count_above(const std::uint8_t* rows, std::int32_t n, ByteVector (&counts)[size]) const {
     SignedVector c0{}, c1{}, c2{}, c3{};
+#pragma GCC unroll 2
     for (std::int32_t i = 0; i < n; ++i) {
       const auto x = load<SignedVector>(rows + i * group_lanes);
       c0 -= x > codes[0];

@@ -137,6 +137,7 @@ def test_fit_tells_at_once_that_memory_does_not_suffice(monkeypatch, estimator, 
 
 def test_fit_where_the_system_does_not_tell_its_memory(monkeypatch):
     monkeypatch.setattr(memory, "measure_available_memory", lambda: None)
+    monkeypatch.setattr(memory, "MIN_CHECKED", 0)
     y = np.arange(90) % 3
     assert MPBoostClassifier(n_estimators=3).fit(y[:, None] / 3, y).n_iter_ == 3
 
