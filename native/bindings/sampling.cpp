@@ -221,6 +221,15 @@ void bind_sampling(nb::module_& module) {
       "means so far, of which negative ones count as 0.");
 
   module.def(
+      "add_to",
+      [](Vector<double> sums, Vector<const std::int64_t> items, Vector<const double> values) {
+        check_size(values, static_cast<std::int64_t>(items.size()), "every item needs a value");
+        check_indices(items, static_cast<std::int64_t>(sums.size()), "no such item");
+        for (std::size_t k = 0; k < items.size(); ++k) sums.data()[items.data()[k]] += values.data()[k];
+      },
+      nb::arg("sums").noconvert(), nb::arg("items"), nb::arg("values"), "Add the values of some items to their sums.");
+
+  module.def(
       "log_arrivals",
       [](Vector<const double> log_weights, Vector<const std::int64_t> items, std::uint64_t seed,
          std::uint64_t iteration, Purpose purpose) {

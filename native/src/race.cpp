@@ -226,8 +226,12 @@ struct MarginSource {
       Count found[batch_items];
       margins.find(first, n, found);
       const std::uint32_t* limit_of = middle(by_margin);
+      const auto write_some = [&](std::int64_t i) { limits[i] = limit_of[found[i]]; };
+      std::int64_t i = 0;
+      for (; i + 8 <= n; i += 8)  // without asking after each whether it is the last
 #pragma GCC unroll 8
-      for (std::int64_t i = 0; i < n; ++i) limits[i] = limit_of[found[i]];
+        for (std::int64_t k = i; k < i + 8; ++k) write_some(k);
+      for (; i < n; ++i) write_some(i);
     }
   };
 
@@ -312,8 +316,16 @@ std::vector<double> draw_log_exponentials(std::span<const std::int64_t> items, c
                                           std::int64_t first_item = 0) {
   const Lots lots(stream);
   std::vector<double> draws(items.size());
-  for (std::size_t k = 0; k < items.size(); ++k)
-    draws[k] = uniform(lots.bits(static_cast<std::uint64_t>(first_item + items[k])));
+  std::uint64_t upper = 0;
+  Lots::Keys keys = lots.keys(upper);
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    const auto number = static_cast<std::uint64_t>(first_item + items[k]);
+    if (number >> 32 != upper) [[unlikely]] {
+      upper = number >> 32;
+      keys = lots.keys(number);
+    }
+    draws[k] = uniform(lots.bits(number, keys));
+  }
   kernels().log_exponential(draws.data(), static_cast<std::int64_t>(items.size()));
   return draws;
 }

@@ -99,6 +99,7 @@ struct Thresholds {
   // Count the rows whose codes are above each threshold, lane by lane.
   void count_above(const std::uint8_t* rows, std::int32_t n, ByteVector (&counts)[size]) const {
     SignedVector c0{}, c1{}, c2{}, c3{};
+#pragma GCC unroll 2
     for (std::int32_t i = 0; i < n; ++i) {
       const auto x = load<SignedVector>(rows + i * group_lanes);
       c0 -= x > codes[0];
@@ -276,18 +277,21 @@ GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
   return best.reduce();
 }
 
-// The same for up to 255 rows in many bins, with counts in bytes and the bins of a lane side by side: [lane][bin].
+inline constexpr int block_bins = 16;
+inline constexpr int min_blocks = 4;  // fewer are not worth it
+
+// The same for many bins, with those of a lane side by side: [lane][bin]. Counts are bytes for up to 255 rows.
 //
 // Bins are taken in blocks. The score is convex in the rows of both classes on the left, so inside a block it is at
 // most what it would be at the block's ends, or if all of its rows of one class came before those of the other. Bins
 // are tried only where this bound is as high as the best score at the ends of blocks.
-template <bool has_min_leaf>
+template <class Count, bool has_min_leaf>
 class BlockSearch {
  public:
   BlockSearch(const NodeRows& node, Histogram& histogram)
       : node_(node),
         n_blocks_((node.n_bins + block_bins - 1) / block_bins),
-        counts_{histogram.counts[0], histogram.counts[1]},
+        counts_{reinterpret_cast<Count*>(histogram.counts[0]), reinterpret_cast<Count*>(histogram.counts[1])},
         bounds_(node.n_negative + node.n_positive, node.n_positive, 1),
         scorer_(node.n_negative + node.n_positive, node.n_positive, node.min_samples_leaf) {}
 
@@ -306,32 +310,33 @@ class BlockSearch {
             static_cast<std::uint8_t>(best_place_ % 2)};
   }
 
-  static bool suits(const NodeRows& node) {
-    return node.n_negative + node.n_positive <= 255 && node.n_bins > min_blocks * block_bins;
-  }
-
  private:
   using Real = Single::Real;
-  static constexpr int block_bins = 16, max_blocks = 256 / block_bins;
-  static constexpr int min_blocks = 4;      // fewer are not worth it
-  static constexpr int n_codes = 2 * 256;   // 2 * bin + missing_left
-  static constexpr float rounding = 1e-5F;  // of scores and bounds; these divide exact numbers, one of them squared
-  static constexpr std::uint64_t ones = 0x0101010101010101ULL;  // times this, each byte is the sum of those up to it
+  static constexpr int max_blocks = 256 / block_bins;
+  static constexpr int lane_bins = 256 + 32;  // no power of two: the same bin of all lanes would be in few cache sets
+  static constexpr int n_codes = 2 * 256;     // 2 * bin + missing_left
+  static constexpr float rounding = 1e-5F;    // of scores and bounds; these divide exact numbers, one of them squared
+  static constexpr int word_bins = sizeof(std::uint64_t) / sizeof(Count);
+  // Times this, each count of a word is the sum of those up to it.
+  static constexpr std::uint64_t ones = ~std::uint64_t{} / static_cast<Count>(~Count{});
 
-  std::uint8_t* bins(int is_positive, int lane) const { return counts_[is_positive] + 256 * lane; }
+  Count* bins(int is_positive, int lane) const { return counts_[is_positive] + lane_bins * lane; }
 
   void count_rows() {
-    for (int is_positive = 0; is_positive < 2; ++is_positive)
-      for (int lane = 0; lane < node_.n_lanes; ++lane) {
-        std::memset(bins(is_positive, lane), 0, static_cast<std::size_t>(n_blocks_ * block_bins));
-        bins(is_positive, lane)[missing_code] = 0;
-      }
-    const std::uint8_t* row = node_.codes;
-    for (std::int32_t i = 0; i < node_.n_negative + node_.n_positive; ++i, row += group_lanes) {
-      std::uint8_t* counts = counts_[i >= node_.n_negative];
+    // All bins, for they are contiguous then.
+    for (Count* counts : counts_)
+      std::memset(counts, 0, sizeof(Count) * static_cast<std::size_t>(lane_bins * node_.n_lanes));
+    count_class(counts_[0], node_.codes, node_.n_negative);
+    count_class(counts_[1], node_.codes + node_.n_negative * group_lanes, node_.n_positive);
+  }
+
+  void count_class(Count* counts, const std::uint8_t* rows, std::int32_t n) const {
+    for (const std::uint8_t* row = rows; row < rows + n * group_lanes; row += group_lanes) {
       for (int first = 0; first < node_.n_lanes; first += used_lanes) {
+        Count* of_lanes = counts + lane_bins * first;
+        const std::uint8_t* codes = row + first;  // so that each count takes two instructions
 #pragma GCC unroll 8
-        for (int lane = first; lane < first + used_lanes; ++lane) ++counts[256 * lane + row[lane]];
+        for (int lane = 0; lane < used_lanes; ++lane) ++of_lanes[lane_bins * lane + codes[lane]];
       }
     }
   }
@@ -339,13 +344,15 @@ class BlockSearch {
   void sum_blocks() {
     for (int is_positive = 0; is_positive < 2; ++is_positive)
       for (int lane = 0; lane < node_.n_lanes; ++lane) {
-        std::uint8_t* of_lane = bins(is_positive, lane);
+        Count* of_lane = bins(is_positive, lane);
         missing_[is_positive][lane] = of_lane[missing_code];
         of_lane[missing_code] = 0;  // it would be in the last block
         for (int b = 0; b < n_blocks_; ++b) {
-          const std::uint8_t* of_block = of_lane + b * block_bins;
-          const std::uint64_t pairs = load<std::uint64_t>(of_block) + load<std::uint64_t>(of_block + 8);
-          sums_[is_positive][b][lane] = static_cast<std::uint8_t>(pairs * ones >> 56);
+          std::uint64_t sums = 0;
+#pragma GCC unroll 4
+          for (int bin = 0; bin < block_bins; bin += word_bins)
+            sums += load<std::uint64_t>(of_lane + b * block_bins + bin);
+          sums_[is_positive][b][lane] = last_of(sums * ones);
         }
       }
   }
@@ -393,11 +400,9 @@ class BlockSearch {
     Real left = Real{} + left_[block][lane], left_positive = Real{} + left_positive_[block][lane];
     const int missing_positive = missing_[1][lane], missing = missing_[0][lane] + missing_positive;
     for (int first = block * block_bins; first < (block + 1) * block_bins; first += 8) {
-      std::uint8_t negatives[8], positives[8];  // up to each bin
-      const std::uint64_t negative = load<std::uint64_t>(bins(0, lane) + first) * ones;
-      const std::uint64_t positive = load<std::uint64_t>(bins(1, lane) + first) * ones;
-      std::memcpy(negatives, &negative, 8);
-      std::memcpy(positives, &positive, 8);
+      Count negatives[8], positives[8];  // up to each bin
+      sum_bins(bins(0, lane) + first, negatives);
+      sum_bins(bins(1, lane) + first, positives);
       for (int i = 0; i < 8; i += Single::lanes) {
         const Real here_positive = read_counts(positives + i), here = here_positive + read_counts(negatives + i);
         const int place = lane * n_codes + 2 * (first + i);
@@ -411,6 +416,18 @@ class BlockSearch {
       }
       left += static_cast<float>(negatives[7] + positives[7]);
       left_positive += static_cast<float>(positives[7]);
+    }
+  }
+
+  static Count last_of(std::uint64_t word) { return static_cast<Count>(word >> (64 - 8 * sizeof(Count))); }
+
+  // The sums of eight counts up to each of them.
+  static void sum_bins(const Count* counts, Count (&sums)[8]) {
+    std::uint64_t before = 0;
+    for (int bin = 0; bin < 8; bin += word_bins) {
+      const std::uint64_t word = (load<std::uint64_t>(counts + bin) + before) * ones;
+      std::memcpy(sums + bin, &word, sizeof word);
+      before = last_of(word);
     }
   }
 
@@ -429,10 +446,10 @@ class BlockSearch {
 
   const NodeRows& node_;
   const int n_blocks_;
-  unsigned char* const counts_[2];
+  Count* const counts_[2];
   const Scorer<Single, false> bounds_;
   const Scorer<Single, has_min_leaf> scorer_;
-  std::uint8_t missing_[2][group_lanes], sums_[2][max_blocks][group_lanes];
+  Count missing_[2][group_lanes], sums_[2][max_blocks][group_lanes];
   float left_[max_blocks][group_lanes], left_positive_[max_blocks][group_lanes], most_[max_blocks][group_lanes];
   float least_ = -1, best_score_ = -1;  // scores below the first are of no interest
   int best_place_ = -1;                 // n_codes * lane + code
@@ -452,14 +469,19 @@ GroupSplit search_pairs(const NodeRows& node, Histogram& histogram) {
       node, [&](auto missing, auto min_leaf) { return search_pairs_as<missing, min_leaf>(node, histogram); });
 }
 
+template <class Count>
+GroupSplit search_blocks(const NodeRows& node, Histogram& histogram) {
+  return node.min_samples_leaf > 1 ? BlockSearch<Count, true>(node, histogram).find()
+                                   : BlockSearch<Count, false>(node, histogram).find();
+}
+
 GroupSplit search_bins(const NodeRows& node, Histogram& histogram) {
-  if (BlockSearch<false>::suits(node))
-    return node.min_samples_leaf > 1 ? BlockSearch<true>(node, histogram).find()
-                                     : BlockSearch<false>(node, histogram).find();
+  const std::int32_t n_rows = node.n_negative + node.n_positive;
+  if (n_rows <= max_single_rows && node.n_bins > min_blocks * block_bins)
+    return n_rows <= 255 ? search_blocks<std::uint8_t>(node, histogram) : search_blocks<std::uint16_t>(node, histogram);
   return with_constants(node, [&](auto missing, auto min_leaf) {
-    return node.n_negative + node.n_positive <= max_single_rows
-               ? search_bins_as<Single, missing, min_leaf>(node, histogram)
-               : search_bins_as<Double, missing, min_leaf>(node, histogram);
+    return n_rows <= max_single_rows ? search_bins_as<Single, missing, min_leaf>(node, histogram)
+                                     : search_bins_as<Double, missing, min_leaf>(node, histogram);
   });
 }
 

@@ -21,12 +21,14 @@ PATCHES = {
     "two codes": Patch(rows=(10, 100, 1000), n_features=10, n_codes=2),
     "16 codes": Patch(rows=(10, 100, 1000), n_features=10, n_codes=16),
     "255 codes": Patch(rows=(10, 100, 1500), n_features=10),
-    "blocks of bins": Patch(rows=(66, 100, 150, 200, 254, 255, 256), n_features=31, noise=0.3),
-    "blocks of bins, the last not whole": Patch(rows=(150, 255), n_features=9, n_codes=66, noise=0.4),
+    "blocks of bins": Patch(rows=(66, 100, 150, 200, 254, 255, 256, 600), n_features=31, noise=0.3),
+    "blocks of bins, the last not whole": Patch(rows=(150, 255, 400), n_features=9, n_codes=66, noise=0.4),
     "blocks of bins, pure noise": Patch(rows=(120, 255), n_features=6, noise=0.5),
-    "blocks of bins, missing": Patch(rows=(90, 150, 200, 255), n_features=10, missing=0.1, noise=0.3),
-    "blocks of bins, mostly missing": Patch(rows=(200, 255), n_features=33, missing=0.8, noise=0.3),
-    "blocks of bins, leaves of 20": Patch(rows=(100, 255), n_features=7, noise=0.3, options={"min_samples_leaf": 20}),
+    "blocks of bins, missing": Patch(rows=(90, 150, 200, 255, 500), n_features=10, missing=0.1, noise=0.3),
+    "blocks of bins, mostly missing": Patch(rows=(200, 255, 300), n_features=33, missing=0.8, noise=0.3),
+    "blocks of bins, leaves of 20": Patch(
+        rows=(100, 255, 400), n_features=7, noise=0.3, options={"min_samples_leaf": 20}
+    ),
     "blocks of bins, leaves of 60, missing": Patch(
         rows=(130, 255), n_features=7, missing=0.3, noise=0.3, options={"min_samples_leaf": 60}
     ),
@@ -94,13 +96,14 @@ def test_grower_matches_naive_twin(kernels, patch):
 
 @pytest.mark.parametrize("missing", [0.0, 0.2], ids=["no missing values", "missing values"])
 @pytest.mark.parametrize("min_samples_leaf", [1, 15], ids="leaves of {}".format)
-def test_grower_matches_naive_twin_where_many_splits_tie(kernels, min_samples_leaf, missing):
+@pytest.mark.parametrize("n_rows", [200, 300], ids=["counts in bytes", "counts in 16 bits"])
+def test_grower_matches_naive_twin_where_many_splits_tie(kernels, n_rows, min_samples_leaf, missing):
     rng = np.random.default_rng(9)
     for n_values in range(2, 12, 3):  # few values, far apart: most bins are empty, and features are alike
-        codes = rng.integers(n_values, size=(4, 200)) * (254 // (n_values - 1))
+        codes = rng.integers(n_values, size=(4, n_rows)) * (254 // (n_values - 1))
         codes = np.where(rng.random(codes.shape) < missing, MISSING, codes)[rng.integers(4, size=10)].astype(np.uint8)
-        labels = rng.choice(np.array([-1, 1], dtype=np.int8), 200)
-        rows, features = np.arange(200), np.arange(10)
+        labels = rng.choice(np.array([-1, 1], dtype=np.int8), n_rows)
+        rows, features = np.arange(n_rows), np.arange(10)
         grown = _native.BinaryGrower(0, min_samples_leaf, 1.0).grow(as_columns(codes), rows, features, labels)
         assert_same_tree(grown, grow_tree(codes, rows, features, labels, min_samples_leaf=min_samples_leaf))
 

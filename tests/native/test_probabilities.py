@@ -124,3 +124,22 @@ def test_move_to_means_rejects_wrong_arguments(change, message):
     arguments |= {"probabilities": np.full(3, 1 / 3), "log_weights": np.zeros(3), "momentum": 0.5, "exploration": 0.0}
     with pytest.raises(ValueError, match=message):
         _native.move_to_means(**({"counts": np.zeros(3, dtype=np.int64)} | arguments | change))
+
+
+def test_add_to_adds_values_to_the_sums_of_their_items():
+    sums = np.array([1.0, 2.0, 3.0, 4.0])
+    _native.add_to(sums, np.array([3, 0]), np.array([0.5, -1.0]))
+    assert sums.tolist() == [0.0, 2.0, 3.0, 4.5]
+
+
+@pytest.mark.parametrize(
+    ("items", "values", "message"),
+    [
+        pytest.param([0, 1], [1.0], "needs a value", id="few values"),
+        pytest.param([0, 4], [1.0, 1.0], "no such item", id="item too large"),
+        pytest.param([-1], [1.0], "no such item", id="negative item"),
+    ],
+)
+def test_add_to_rejects_what_does_not_match(items, values, message):
+    with pytest.raises(ValueError, match=message):
+        _native.add_to(np.zeros(4), np.array(items), np.array(values))

@@ -53,8 +53,9 @@ class Lots {
     return {static_cast<std::uint32_t>(bits >> 32), static_cast<std::uint32_t>(bits)};
   }
 
-  std::uint64_t bits(std::uint64_t index) const {
-    const auto leading = std::uint64_t{hash(static_cast<std::uint32_t>(index), keys(index))};
+  // What an item draws, given its keys.
+  std::uint64_t bits(std::uint64_t index, Keys keys) const {
+    const auto leading = std::uint64_t{hash(static_cast<std::uint32_t>(index), keys)};
     return leading << 32 | stream_.bits(index) >> 32;
   }
 

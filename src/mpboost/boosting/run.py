@@ -225,7 +225,7 @@ class BoostingRun:
         self.train_scores.append(task.train_score)
         self.oop_scores.append(task.oop_score)
         self._changed.update(task.changed)
-        self._importance_sums[C] += h.importances if h.credits is None else h.credits
+        _native.add_to(self._importance_sums, C, h.importances if h.credits is None else h.credits)
         if validation is not None:
             validation.update(h.model, threads)
         self.qualities.append(task.oop_quality if validation is None else validation.qualities[-1])

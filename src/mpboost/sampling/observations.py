@@ -232,9 +232,8 @@ def is_of_one_class(question: Labels[np.generic], rows: Positions) -> bool:
     """Tell whether labels are classes, and several rows are all of one."""
     if not question.are_classes or len(rows) == 1:
         return False
-    first = question.values[rows[:N_FIRST]]
-    label = first[0]
-    return bool((first == label).all()) and bool((question.values[rows[N_FIRST:]] == label).all())
+    label, *others = question.values[rows[:N_FIRST]].tolist()  # so few are compared faster as plain numbers
+    return others.count(label) == len(others) and bool((question.values[rows[N_FIRST:]] == label).all())
 
 
 def find_other_class(
