@@ -183,28 +183,24 @@ class Stretch {
 
   std::int64_t end() const { return block_ends_[max_blocks - 1]; }
 
-  // Add the rows that points fall on.
-  void draw(const Points& points, GradientDraw& drawn) {
+  // Write the rows that points fall on, and their weights; return how many rows there are, at most one for each point.
+  std::int64_t draw(const Points& points, std::int64_t* rows, double* weights) {
     const std::int64_t first = points.count(start_), n_points = points.count(end()) - first;
     places_.resize(static_cast<std::size_t>(n_points));
     found_.resize(places_.size());
     for (std::int64_t i = 0; i < n_points; ++i) places_[static_cast<std::size_t>(i)] = points.place(first + i);
     n_points < batch_rows / 8 ? look_up() : find_all(points.shift, first);
-    const auto n_before = static_cast<std::int64_t>(drawn.rows.size());
-    drawn.rows.resize(static_cast<std::size_t>(n_before + n_points));
-    drawn.weights.resize(drawn.rows.size());
     const auto unit = static_cast<double>(std::int64_t{1} << scale_.shift);
-    std::int64_t n = n_before - 1;
+    std::int64_t n = -1;
     std::int32_t last_row = -1, n_own = 0;
     for (const std::int32_t row : found_) {  // as often as points fall on it
       n_own = row == last_row ? n_own + 1 : 1;
       n += row != last_row;
       last_row = row;
-      drawn.rows[static_cast<std::size_t>(n)] = first_block_ * block_length + row;
-      drawn.weights[static_cast<std::size_t>(n)] = n_own * unit / lengths_[row];
+      rows[n] = first_block_ * block_length + row;
+      weights[n] = n_own * unit / lengths_[row];
     }
-    drawn.rows.resize(static_cast<std::size_t>(n + 1));
-    drawn.weights.resize(drawn.rows.size());
+    return n + 1;
   }
 
  private:
@@ -255,15 +251,45 @@ class Stretch {
   std::vector<std::int32_t> found_;   // the rows that they fall on
 };
 
-// Put the draws of stretches of the line together.
-GradientDraw join(std::span<GradientDraw> parts) {
-  GradientDraw all = std::move(parts[0]);
-  for (const GradientDraw& part : parts.subspan(1)) {
-    all.rows.insert(all.rows.end(), part.rows.begin(), part.rows.end());
-    all.weights.insert(all.weights.end(), part.weights.begin(), part.weights.end());
+// A draw of which threads write parts: each has room for as many rows as there are points before its end, since
+// memory that other threads get and give back takes long.
+class PartedDraw {
+ public:
+  PartedDraw(const Points& points, std::span<const std::int64_t> part_ends)
+      : points_(points), first_point_(points.count(part_ends.front())), n_rows_(part_ends.size() - 1) {
+    for (const std::int64_t end : part_ends) starts_.push_back(points.count(end) - first_point_);
+    drawn_.rows.resize(static_cast<std::size_t>(starts_.back()));
+    drawn_.weights.resize(drawn_.rows.size());
   }
-  return all;
-}
+
+  // Add the rows of a stretch, the next one of a part.
+  void add(Stretch& stretch, std::size_t part) {
+    const std::int64_t at = starts_[part] + n_rows_[part];
+    n_rows_[part] += stretch.draw(points_, drawn_.rows.data() + at, drawn_.weights.data() + at);
+  }
+
+  // Close the gaps between parts.
+  GradientDraw finish() {
+    std::int64_t n = 0;
+    for (std::size_t part = 0; part < n_rows_.size(); n += n_rows_[part++]) {
+      const auto move = [&](auto& numbers) {
+        const auto from = numbers.begin() + starts_[part];
+        if (n < starts_[part]) std::copy(from, from + n_rows_[part], numbers.begin() + n);
+      };
+      move(drawn_.rows);
+      move(drawn_.weights);
+    }
+    drawn_.rows.resize(static_cast<std::size_t>(n));
+    drawn_.weights.resize(drawn_.rows.size());
+    return std::move(drawn_);
+  }
+
+ private:
+  Points points_;
+  std::int64_t first_point_;
+  std::vector<std::int64_t> starts_, n_rows_;  // of parts; the former has one more, the end of all
+  GradientDraw drawn_;
+};
 
 }  // namespace
 
@@ -286,24 +312,27 @@ std::vector<GradientDraw> draw_by_gradient(const GradientLine& line, std::span<c
   const std::vector<std::int64_t> ends =
       blocks.lay_blocks(scale, start, std::span(chunk_ends).subspan(static_cast<std::size_t>(first_chunk) + 1));
 
-  constexpr std::int64_t grain = 4096 / block_length;
-  std::vector<std::vector<GradientDraw>> draws(streams.size());
-  for (auto& parts : draws) parts.resize(static_cast<std::size_t>((blocks.size() + grain - 1) / grain + 1));
-  threads.for_ranges(blocks.size(), grain, [&](std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t part_blocks = 2048 / block_length;
+  std::vector<std::int64_t> part_ends{start};
+  for (std::int64_t end = part_blocks; end < blocks.size() + part_blocks; end += part_blocks)
+    part_ends.push_back(ends[static_cast<std::size_t>(std::min(end, blocks.size()) - 1)]);
+  std::vector<PartedDraw> draws;
+  for (const Stream& stream : streams) draws.emplace_back(Points{stream, scale.shift}, part_ends);
+  threads.for_ranges(std::ssize(part_ends) - 1, 1, [&](std::int64_t begin, std::int64_t end) {
     Stretch stretch(blocks, scale);
-    std::int64_t position = begin ? ends[static_cast<std::size_t>(begin - 1)] : start;
-    const auto most = static_cast<std::size_t>((ends[static_cast<std::size_t>(end - 1)] - position) >> scale.shift) + 2;
-    for (auto& parts : draws) parts[static_cast<std::size_t>(begin / grain)].reserve(most);
-    for (std::int64_t block = begin; block < end; block += Stretch::max_blocks) {
-      stretch.enter(block, std::min(Stretch::max_blocks, end - block), position, ends.data() + block);
-      for (std::size_t k = 0; k < streams.size(); ++k)
-        stretch.draw({streams[k], scale.shift}, draws[k][static_cast<std::size_t>(begin / grain)]);
-      position = stretch.end();
+    for (std::int64_t part = begin; part < end; ++part) {
+      std::int64_t position = part_ends[static_cast<std::size_t>(part)];
+      const std::int64_t last = std::min((part + 1) * part_blocks, blocks.size());
+      for (std::int64_t block = part * part_blocks; block < last; block += Stretch::max_blocks) {
+        stretch.enter(block, std::min(Stretch::max_blocks, last - block), position, ends.data() + block);
+        for (PartedDraw& draw : draws) draw.add(stretch, static_cast<std::size_t>(part));
+        position = stretch.end();
+      }
     }
   });
-  std::vector<GradientDraw> drawn(streams.size());
+  std::vector<GradientDraw> drawn(draws.size());
   threads.for_ranges(std::ssize(drawn), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) drawn[k] = join(draws[k]);
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) drawn[k] = draws[k].finish();
   });
   return drawn;
 }

@@ -17,11 +17,6 @@ namespace mpboost {
 struct GradientDraw {
   std::vector<std::int64_t> rows;
   std::vector<double> weights;
-
-  void reserve(std::size_t n) {
-    rows.reserve(n);
-    weights.reserve(n);
-  }
 };
 
 // The sums of the sizes and of the weights of a chunk of rows.
