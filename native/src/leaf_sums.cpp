@@ -155,8 +155,8 @@ void sum_leaves(std::span<const TreeRows> trees, std::span<RowSums* const> sums,
     const std::int64_t n_rows = trees[k].columns->n_rows(), part_rows = Cut(trees[k]).part_rows;
     for (std::int64_t i = 0; i == 0 || i * part_rows < n_rows; ++i) parts.push_back({k, i, RowSums()});
   }
-  threads.for_ranges(std::ssize(parts), 1, [&](std::int64_t begin, std::int64_t end) {
-    std::optional<TreeSummer> summer;
+  const auto make = [] { return std::optional<TreeSummer>(); };
+  threads.for_ranges_with(std::ssize(parts), 1, make, [&](std::int64_t begin, std::int64_t end, auto& summer) {
     for (auto part = parts.begin() + begin; part < parts.begin() + end; ++part) {
       const TreeRows& rows = trees[part->tree];
       if (!summer || !summer->is_for(rows)) summer.emplace(rows, *sums[part->tree]);

@@ -33,7 +33,7 @@ class Threads::Team {
   int size() const { return static_cast<int>(workers_.size()); }
   std::uint64_t n_shared() const { return round_; }
 
-  void share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task) {
+  void share(std::int64_t n_ranges, const std::function<void(std::int64_t, std::size_t)>& task) {
     {
       const std::scoped_lock lock(mutex_);
       task_ = &task;
@@ -88,7 +88,7 @@ class Threads::Team {
       for (std::size_t k = 0; k < shares_.size(); ++k) {
         Share& share = shares_[(place + k) % shares_.size()];
         for (std::int64_t range; (range = share.next.fetch_add(1, std::memory_order_relaxed)) < share.end;)
-          (*task_)(range);
+          (*task_)(range, place);
       }
     } catch (...) {
       const std::scoped_lock lock(mutex_);
@@ -119,7 +119,7 @@ class Threads::Team {
 
   std::mutex mutex_;
   std::condition_variable wake_, done_;
-  const std::function<void(std::int64_t)>* task_ = nullptr;
+  const std::function<void(std::int64_t, std::size_t)>* task_ = nullptr;
   std::vector<Share> shares_;  // of the ranges: the caller's, then those of the other threads
   std::atomic<std::uint64_t> round_{0};
   std::atomic<int> busy_{0};
@@ -143,7 +143,7 @@ int Threads::size() const { return team_ && !is_inherited() ? team_->size() + 1 
 
 std::uint64_t Threads::n_shared() const { return team_ ? team_->n_shared() : 0; }
 
-void Threads::share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task) {
+void Threads::share(std::int64_t n_ranges, const std::function<void(std::int64_t, std::size_t)>& task) {
   team_->share(n_ranges, task);
 }
 

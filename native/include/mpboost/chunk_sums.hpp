@@ -46,7 +46,7 @@ class RowSums {
   std::int64_t end_row() const { return end_row_; }
 
   // Sum the next n_rows rows, `width` sums at once, in pieces of piece_rows rows: a power of two, up to chunk_rows, and
-  // the same for all parts. Threads take at least `grain` pieces at a time. Each calls make_adder(), which returns
+  // the same for all parts. Threads take at least `grain` pieces at a time. Each calls make_adder() once, which returns
   // add(first, n, sums): it adds n rows, of which the first is counted from the beginning of these n_rows, to sums that
   // are zero.
   template <class MakeAdder>
@@ -56,8 +56,7 @@ class RowSums {
     if (n_rows <= 0) return;
     const std::int64_t n_pieces = (n_rows + piece_rows - 1) / piece_rows;
     std::vector<RowSums> ranges(static_cast<std::size_t>((n_pieces + grain - 1) / grain));
-    threads.for_ranges(n_pieces, grain, [&](std::int64_t begin, std::int64_t end) {
-      auto add = make_adder();
+    threads.for_ranges_with(n_pieces, grain, make_adder, [&](std::int64_t begin, std::int64_t end, auto& add) {
       ranges[static_cast<std::size_t>(begin / grain)] =
           sum_rows(begin * piece_rows, std::min(end * piece_rows, n_rows), width, piece_rows, add);
     });

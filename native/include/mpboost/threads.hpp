@@ -4,9 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
 
 namespace mpboost {
 
@@ -30,11 +34,30 @@ class Threads {
   // us if it has not gone to sleep yet.
   template <class Work>
   void for_ranges(std::int64_t n_items, std::int64_t grain, Work&& work) {
+    spread(n_items, grain, [&](std::int64_t begin, std::int64_t end, std::size_t) { work(begin, end); });
+  }
+
+  // Call work(begin, end, state), where each thread that takes part has a state of its own, which it makes once.
+  template <class Make, class Work>
+  void for_ranges_with(std::int64_t n_items, std::int64_t grain, Make make, Work work) {
+    std::vector<std::optional<std::invoke_result_t<Make&>>> states(static_cast<std::size_t>(size()));
+    spread(n_items, grain, [&](std::int64_t begin, std::int64_t end, std::size_t thread) {
+      if (!states[thread]) states[thread].emplace(make());
+      work(begin, end, *states[thread]);
+    });
+  }
+
+ private:
+  class Team;
+
+  // Call work(begin, end, number of the thread).
+  template <class Work>
+  void spread(std::int64_t n_items, std::int64_t grain, Work work) {
     if (n_items <= 0) return;
     const std::int64_t n_grains = (n_items + grain - 1) / grain;
     const int n_threads = n_grains > 1 ? size() : 1;
     if (n_threads == 1) {
-      work(std::int64_t{0}, n_items);
+      work(std::int64_t{0}, n_items, std::size_t{0});
       return;
     }
     // A few ranges per thread even out unequal speeds.
@@ -42,14 +65,12 @@ class Threads {
     const auto end_of = [=](std::int64_t range) {
       return std::min(n_items, (range + 1) * n_grains / n_ranges * grain);
     };
-    share(n_ranges, [&](std::int64_t range) { work(range ? end_of(range - 1) : 0, end_of(range)); });
+    share(n_ranges,
+          [&](std::int64_t range, std::size_t thread) { work(range ? end_of(range - 1) : 0, end_of(range), thread); });
   }
 
- private:
-  class Team;
-
   bool is_inherited() const;
-  void share(std::int64_t n_ranges, const std::function<void(std::int64_t)>& task);
+  void share(std::int64_t n_ranges, const std::function<void(std::int64_t, std::size_t)>& task);
 
   const std::int64_t owner_;  // the process that started the threads
   std::unique_ptr<Team> team_;
