@@ -251,8 +251,7 @@ class Stretch {
   std::vector<std::int32_t> found_;   // the rows that they fall on
 };
 
-// A draw of which threads write parts: each has room for as many rows as there are points before its end, since
-// memory that other threads get and give back takes long.
+// A draw of which threads write parts, all into the same memory: a part has room for a row for each of its points.
 class PartedDraw {
  public:
   PartedDraw(const Points& points, std::span<const std::int64_t> part_ends)

@@ -149,15 +149,14 @@ class TreeLearner(BinnedLearner[Label]):
         self, fetched: Sequence[tuple[Minipatch[Labels[Label]], Fetched]], threads: _native.Threads
     ) -> list[_Grown]:
         """Grow a tree on each minipatch, side by side, given their columns; compute the importances of features."""
-        measures_unseen = self._options.importance != "permutation"
-        patches = []
+        shuffles, patches = self._options.importance == "permutation", []
         for minipatch, (columns, places) in fetched:
             rows, unseen, weights = minipatch.draw
             categorical, limit = self._mask_categorical(minipatch.features), self._node_sizes.limit(len(rows))
-            judges = unseen if measures_unseen else unseen[:0]
+            judges = unseen[:0] if shuffles else unseen
             patches.append((columns, rows, places, minipatch.question.values, weights, categorical, limit, judges))
         trees = [*zip(fetched, self._grower.grow_round(patches, threads), strict=True)]
-        if self._options.importance == "permutation":
+        if shuffles:
             return map_side_by_side(lambda tree, _: self._measure(*tree), trees, threads)
         return [self._measure(*tree) for tree in trees]
 
