@@ -114,15 +114,26 @@ def fit_within(contestant: Contestant, entry: Entry, y: NDArray[Any], cap: float
 
 @contextmanager
 def interrupt_after(seconds: float) -> Iterator[None]:
-    """Raise a TimeIsUpError inside when the processor has spent so many seconds; only in the main thread."""
+    """Raise a TimeIsUpError inside when the processor has spent so many seconds; only in the main thread.
+
+    Code that is interrupted may turn the error into one of its own, as numpy does while it reads a format, or drop it:
+    any error after the ring is a TimeIsUpError, and the clock rings again.
+    """
+    is_up = False
 
     def ring(*_: object) -> None:
+        nonlocal is_up
+        is_up = True
         raise TimeIsUpError
 
     before = signal.signal(signal.SIGPROF, ring)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 0.2)
     try:
         yield
+    except Exception as error:
+        if is_up:
+            raise TimeIsUpError from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, before)

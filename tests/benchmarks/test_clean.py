@@ -4,6 +4,7 @@ import json
 import math
 import re
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -72,17 +73,37 @@ def test_a_fit_without_a_clock_is_interrupted_and_judged_by_the_trees_that_it_ha
     assert fits.fit_within(forest, entry, made_up.y_train, cap=0.2) == (None, True)
 
 
-def test_an_interrupt_is_taken_back():
-    def work():
-        end = time.process_time() + 0.1
-        while time.process_time() < end:
-            math.factorial(50)
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        math.factorial(50)
 
+
+def test_an_interrupt_is_taken_back():
     with pytest.raises(fits.TimeIsUpError), interrupt_after(0.02):
-        work()
+        spin(0.1)
     with interrupt_after(0.05):
         pass
-    work()
+    spin(0.1)
+
+
+def test_an_interrupt_gets_through_code_that_translates_or_drops_errors():
+    def translate():
+        try:
+            spin(10.0)
+        except fits.TimeIsUpError as error:
+            raise ValueError("not a valid format") from error
+
+    def drop():
+        with suppress(fits.TimeIsUpError):
+            spin(10.0)
+        spin(10.0)
+
+    for work in translate, drop:
+        with pytest.raises(fits.TimeIsUpError), interrupt_after(0.02):
+            work()
+    with pytest.raises(ValueError, match="its own"), interrupt_after(10.0):
+        raise ValueError("its own")
 
 
 @pytest.mark.parametrize("name", ["LightGBM", "XGBoost", "CatBoost"])
