@@ -209,19 +209,19 @@ def test_mapped_file_is_cut_short_while_threads_read_it(path):
 
 
 def test_mapped_files_leave_nothing_open(path):
-    def count_open():
+    def find_free():
         probe = os.dup(0)
         os.close(probe)
         return probe
 
     held = [_native.MappedFile(path) for _ in range(3)]
-    before = count_open()
+    before = find_free()
     for _ in range(3000):  # more than there are places in the table
         assert _native.MappedFile(path).is_intact
     for _ in range(100):
         with pytest.raises(OSError, match="directory"):
             _native.MappedFile(path.parent)
-    assert count_open() == before
+    assert find_free() <= before  # less if garbage of other tests was closed meanwhile
     assert all(file.is_intact for file in held)
 
 
