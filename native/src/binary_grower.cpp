@@ -21,7 +21,9 @@ bool weighted_pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
   return n_rows * n_rows + 14 * n_rows < 20 * n_bins;
 }
 
-constexpr std::size_t rows_ahead = 24;  // whose codes are asked for before they are gathered
+constexpr std::size_t rows_ahead = 24;       // whose codes are asked for before they are gathered,
+constexpr std::int64_t near_rows = 1 << 16;  // unless columns are so short that they stay in the cache
+static_assert(used_lanes == sizeof(std::uint64_t));
 
 constexpr double total_weight = 1 << 30;  // of a minipatch, as whole numbers: rounded up, it stays below 2^31
 
@@ -99,14 +101,14 @@ void BinaryGrower::lay_out(const Minipatch<std::int8_t>& patch) {
   n_groups_ = group_lanes_.size();
 }
 
-// Negatives first; weights become whole numbers in the same order.
+// Negatives first, each class in the order of its rows; weights become whole numbers in the same order.
 void BinaryGrower::order_rows(const Minipatch<std::int8_t>& patch) {
   n_rows_ = static_cast<std::int32_t>(patch.rows.size());
-  order_.resize(patch.rows.size());
+  places_.resize(patch.rows.size());
   const auto is_negative = [&](std::int64_t row) { return patch.labels[row] < 0; };
   n_negative_ = static_cast<std::int32_t>(std::ranges::count_if(patch.rows, is_negative));
-  std::int64_t* ends[] = {order_.data() + n_negative_, order_.data()};
-  for (const std::int64_t row : patch.rows) *ends[is_negative(row)]++ = row;
+  std::int32_t ends[] = {n_negative_, 0};
+  for (std::size_t i = 0; i < patch.rows.size(); ++i) places_[i] = ends[is_negative(patch.rows[i])]++;
   weights_.clear();
   weight_unit_ = 1;
   if (patch.weights.empty()) return;
@@ -123,17 +125,21 @@ void BinaryGrower::gather(const BinnedColumns& columns, const Minipatch<std::int
   goes_left_.resize(patch.rows.size());
   split_codes_.resize(patch.rows.size() + group_lanes);
   right_rows_.resize((patch.rows.size() + 1) * group_lanes);
+  const std::size_t n_rows = patch.rows.size();
+  const bool is_far = columns.n_rows() > near_rows;
   for (std::size_t k = 0; k < lanes_.size(); k += used_lanes) {
     if (static_cast<int>(k % group_lanes) >= group_lanes_[k / group_lanes]) continue;
     std::uint8_t* out = codes(k / group_lanes, 0) + k % group_lanes;
     std::array<const std::uint8_t*, used_lanes> column;
     for (std::size_t l = 0; l < used_lanes; ++l) column[l] = columns.column(patch.features[lanes_[k + l]]);
-    for (std::size_t i = 0; i < order_.size(); ++i, out += group_lanes) {
-      const std::int64_t row = order_[i], later = order_[std::min(i + rows_ahead, order_.size() - 1)];
+    for (std::size_t i = 0; i < n_rows; ++i) {
+      const std::int64_t row = patch.rows[i], later = patch.rows[std::min(i + rows_ahead, n_rows - 1)];
+      std::uint64_t word = 0;  // the codes of a row, written at once
       for (std::size_t l = 0; l < used_lanes; ++l) {
-        __builtin_prefetch(column[l] + later);
-        out[l] = column[l][row];
+        if (is_far) __builtin_prefetch(column[l] + later);
+        word |= std::uint64_t{column[l][row]} << 8 * l;
       }
+      std::memcpy(out + places_[i] * group_lanes, &word, sizeof word);
     }
   }
   // What columns promise about their codes is not enough: a view may hold others.

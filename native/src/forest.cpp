@@ -139,6 +139,7 @@ void Forest::add_votes(const BinnedColumns& columns, std::int64_t begin, std::in
     else
       has_others = true;
     if (!bits.is_full() && t + 1 < end) continue;
+    bits.sort_tests();
     threads.for_ranges(n_rows, 4 * line_rows,
                        [&](std::int64_t first, std::int64_t last) { bits.add_votes(first, last, totals); });
     bits.clear();

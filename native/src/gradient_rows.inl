@@ -102,7 +102,7 @@ std::int64_t move_rows(const RowMove& move) {
   };
   if (move.set)
     return run([set = Membership(move.set)](const std::uint8_t* bins) {
-      return reinterpret_cast<LongVector>(set.look_up(bins) != 0);
+      return reinterpret_cast<LongVector>(set.look_up(load<LongVector>(bins)) != 0);
     });
   return run([shift = move.shift, last_left = move.last_left](const std::uint8_t* bins) {
     return reinterpret_cast<LongVector>(load<LongVector>(bins) + shift <= last_left);

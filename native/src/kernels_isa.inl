@@ -161,6 +161,12 @@ const Kernels table{
     .find_codes_of_doubles = find_codes<double>,
     .select_rows = select_rows,
     .count_votes = count_votes,
+    .write_votes = write_votes,
+#if defined(__AVX512BW__)
+    .marks_fast = true,
+#else
+    .marks_fast = false,
+#endif
     .to_rows = to_rows,
     .to_columns = to_columns,
     .add_leaf_values = add_leaf_values,

@@ -29,17 +29,15 @@ template <class P>
 inline P::Scalar find_most(const typename P::Real (&scores)[P::n_vectors]) {
   auto top = scores[0];
   for (int v = 1; v < P::n_vectors; ++v) top = scores[v] > top ? scores[v] : top;
-  auto most = top[0];
-  for (int i = 1; i < P::lanes; ++i) most = top[i] > most ? top[i] : most;
-  return most;
+  return fold(top, [](auto a, auto b) { return a > b ? a : b; });
 }
 template <class P>
 inline int find_lane(const typename P::Real (&scores)[P::n_vectors], typename P::Scalar score) {
-  typename P::Scalar of_lanes[group_lanes];
-  std::memcpy(of_lanes, scores, sizeof of_lanes);
+  int v = 0;
+  while (!is_any_set(scores[v] == score)) ++v;
   int lane = 0;
-  while (of_lanes[lane] != score) ++lane;
-  return lane;
+  while (scores[v][lane] != score) ++lane;
+  return v * P::lanes + lane;
 }
 
 // The best split of each lane so far. Of equal scores the lowest code wins: where codes are not offered in ascending
@@ -91,26 +89,22 @@ inline void to_signed(const std::uint8_t* codes, std::int32_t n_rows, std::uint8
   }
 }
 
-// Four thresholds of each lane, tried together.
+// Some thresholds of each lane, tried together.
+template <int n_thresholds>
 struct Thresholds {
-  static constexpr int size = 4;
+  static constexpr int size = n_thresholds;
   SignedVector codes[size];
 
   // Count the rows whose codes are above each threshold, lane by lane.
   void count_above(const std::uint8_t* rows, std::int32_t n, ByteVector (&counts)[size]) const {
-    SignedVector c0{}, c1{}, c2{}, c3{};
+    SignedVector above[size]{};
 #pragma GCC unroll 2
     for (std::int32_t i = 0; i < n; ++i) {
       const auto x = load<SignedVector>(rows + i * group_lanes);
-      c0 -= x > codes[0];
-      c1 -= x > codes[1];
-      c2 -= x > codes[2];
-      c3 -= x > codes[3];
+#pragma GCC unroll 4
+      for (int k = 0; k < size; ++k) above[k] -= x > codes[k];
     }
-    counts[0] = reinterpret_cast<ByteVector>(c0);
-    counts[1] = reinterpret_cast<ByteVector>(c1);
-    counts[2] = reinterpret_cast<ByteVector>(c2);
-    counts[3] = reinterpret_cast<ByteVector>(c3);
+    for (int k = 0; k < size; ++k) counts[k] = reinterpret_cast<ByteVector>(above[k]);
   }
 };
 
@@ -169,9 +163,10 @@ GroupSplit find_best(const PairSearch& search, const Single::Real (&most)[Single
   int code = 2 * missing_code;
   for (std::int32_t i = 0; i < search.n_thresholds; ++i) {
     const int bin = search.thresholds[i * group_lanes + lane] ^ sign_bit;
-    for (int side = n_sides; side-- > 0;)
-      if (search.scores[(i * n_sides + side) * group_lanes + lane] == top)
-        code = 2 * bin + side < code ? 2 * bin + side : code;
+    for (int side = 0; side < n_sides; ++side) {  // without a branch
+      const bool is_top = search.scores[(i * n_sides + side) * group_lanes + lane] == top;
+      code = is_top & (2 * bin + side < code) ? 2 * bin + side : code;
+    }
   }
   return {top, lane, static_cast<std::uint8_t>(code / 2), static_cast<std::uint8_t>(code % 2)};
 }
@@ -190,17 +185,18 @@ GroupSplit search_pairs_as(const NodeRows& node, Histogram& memory) {
   const Scorer<Single, has_min_leaf> scorer(node.n_negative + node.n_positive, node.n_positive, node.min_samples_leaf);
   Real most[Single::n_vectors];
   for (Real& score : most) score = Real{} - 1;
-  for (std::int32_t first = 0; first < search.n_thresholds; first += Thresholds::size) {
+  const auto try_some = [&](auto n_together, std::int32_t first) {
+    using Some = Thresholds<n_together>;
     for (int lane = 0; lane < group_lanes; lane += vector_bytes) {
-      Thresholds thresholds;
-      for (int k = 0; k < Thresholds::size; ++k) {
+      Some thresholds;
+      for (int k = 0; k < Some::size; ++k) {
         const std::int32_t row = first + k < search.n_thresholds ? first + k : search.n_thresholds - 1;
         thresholds.codes[k] = load<SignedVector>(search.thresholds + row * group_lanes + lane);
       }
-      ByteVector negatives_right[Thresholds::size], positives_right[Thresholds::size];
+      ByteVector negatives_right[Some::size], positives_right[Some::size];
       thresholds.count_above(search.rows + lane, node.n_negative, negatives_right);
       thresholds.count_above(positives + lane, node.n_positive, positives_right);
-      for (int k = 0; k < Thresholds::size; ++k) {
+      for (int k = 0; k < Some::size; ++k) {
         alignas(32) std::uint8_t right[vector_bytes], right_positive[vector_bytes], code[vector_bytes];
         const ByteVector both = negatives_right[k] + positives_right[k];
         std::memcpy(right, &both, vector_bytes);
@@ -229,7 +225,13 @@ GroupSplit search_pairs_as(const NodeRows& node, Histogram& memory) {
         }
       }
     }
-  }
+  };
+  // Most nodes are small: of two thresholds, no four are tried.
+  for (std::int32_t first = 0; first < search.n_thresholds; first += 4)
+    if (search.n_thresholds - first > 2)
+      try_some(std::integral_constant<int, 4>(), first);
+    else
+      try_some(std::integral_constant<int, 2>(), first);
   return find_best<n_sides>(search, most);
 }
 
@@ -280,7 +282,8 @@ GroupSplit search_bins_as(const NodeRows& node, Histogram& histogram) {
 inline constexpr int block_bins = 16;
 inline constexpr int min_blocks = 4;  // fewer are not worth it
 
-// The same for many bins, with those of a lane side by side: [lane][bin]. Counts are bytes for up to 255 rows.
+// The same for many bins, with those of a lane side by side: [lane][bin]. Counts are bytes for up to 255 rows of each
+// class.
 //
 // Bins are taken in blocks. The score is convex in the rows of both classes on the left, so inside a block it is at
 // most what it would be at the block's ends, or if all of its rows of one class came before those of the other. Bins
@@ -382,9 +385,7 @@ class BlockSearch {
         top = score > top ? score : top;
       }
     }
-    least_ = top[0];
-    for (int i = 1; i < Single::lanes; ++i) least_ = top[i] > least_ ? top[i] : least_;
-    least_ *= 1 - rounding;
+    least_ = fold(top, [](auto a, auto b) { return a > b ? a : b; }) * (1 - rounding);
   }
 
   // Raise `most` to the best that splits can be which have some of so many rows on the left, besides others that are
@@ -478,7 +479,8 @@ GroupSplit search_blocks(const NodeRows& node, Histogram& histogram) {
 GroupSplit search_bins(const NodeRows& node, Histogram& histogram) {
   const std::int32_t n_rows = node.n_negative + node.n_positive;
   if (n_rows <= max_single_rows && node.n_bins > min_blocks * block_bins)
-    return n_rows <= 255 ? search_blocks<std::uint8_t>(node, histogram) : search_blocks<std::uint16_t>(node, histogram);
+    return node.n_negative <= 255 && node.n_positive <= 255 ? search_blocks<std::uint8_t>(node, histogram)
+                                                            : search_blocks<std::uint16_t>(node, histogram);
   return with_constants(node, [&](auto missing, auto min_leaf) {
     return n_rows <= max_single_rows ? search_bins_as<Single, missing, min_leaf>(node, histogram)
                                      : search_bins_as<Double, missing, min_leaf>(node, histogram);
@@ -514,11 +516,7 @@ Neighbours find_neighbours(const std::uint8_t* codes, std::int32_t n, std::uint8
     next = above < next ? above : next;
     highest = code > highest ? code : highest;
   }
-  Neighbours found{0, missing_code, false};
-  for (int i = 0; i < vector_bytes; ++i) {
-    found.last = last[i] > found.last ? last[i] : found.last;
-    found.next = next[i] < found.next ? next[i] : found.next;
-    found.has_missing |= highest[i] == missing_code;
-  }
-  return found;
+  const auto most = [](auto a, auto b) { return a > b ? a : b; };
+  const auto least = [](auto a, auto b) { return a < b ? a : b; };
+  return {fold(last, most), fold(next, least), fold(highest, most) == missing_code};
 }

@@ -7,8 +7,7 @@ class Membership {
   explicit Membership(const std::uint8_t* set) : set_(_mm512_maskz_loadu_epi32(0xFF, set)) {}
 
   // A byte for each code of a vector: not 0 when it is in the set.
-  LongVector look_up(const std::uint8_t* codes) const {
-    const auto x = load<LongVector>(codes);
+  LongVector look_up(LongVector x) const {
     const LongVector byte = x >> 3, bit = x & 7;
     const auto bits = reinterpret_cast<__m512i>(Words{} + 0x8040201008040201ULL);
     return reinterpret_cast<LongVector>(_mm512_maskz_permutexvar_epi8(~0ULL, reinterpret_cast<__m512i>(byte), set_)) &
@@ -23,8 +22,8 @@ class Membership {
       : low_(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(set)))),
         high_(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(set + 16)))) {}
 
-  LongVector look_up(const std::uint8_t* codes) const {
-    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
+  LongVector look_up(LongVector codes) const {
+    const auto x = reinterpret_cast<__m256i>(codes);
     // Byte x / 8 of the set, out of the half that the top bit of x names; then bit x % 8 of it.
     const __m256i byte = _mm256_and_si256(_mm256_srli_epi16(x, 3), _mm256_set1_epi8(15));
     const __m256i eight = _mm256_blendv_epi8(_mm256_shuffle_epi8(low_, byte), _mm256_shuffle_epi8(high_, byte), x);
@@ -38,7 +37,7 @@ class Membership {
 #else
   explicit Membership(const std::uint8_t* set) : set_(set) {}
 
-  LongVector look_up(const std::uint8_t* codes) const {
+  LongVector look_up(LongVector codes) const {
     std::uint8_t is_in[long_bytes];
     for (int i = 0; i < long_bytes; ++i) is_in[i] = set_[codes[i] / 8] >> (codes[i] % 8) & 1;
     return load<LongVector>(is_in);
@@ -83,7 +82,8 @@ void select_rows_as(const Selection& selection, std::int64_t row, int n_rows, st
       }
     };
     if (has_sets && split.set) {
-      choose([set = Membership(split.set)](const std::uint8_t* some) { return set.look_up(some) != 0; });
+      choose(
+          [set = Membership(split.set)](const std::uint8_t* some) { return set.look_up(load<LongVector>(some)) != 0; });
     } else {
       const std::uint8_t shift = has_shifts ? split.shift : 0, last_left = split.last_left;
       choose([=](const std::uint8_t* some) { return load<LongVector>(some) + shift <= last_left; });

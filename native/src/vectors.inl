@@ -45,6 +45,21 @@ struct Double {
 };
 inline constexpr std::int32_t max_single_rows = 4096;
 
+// Join all numbers of a vector, by halves, with a function that takes vectors or numbers.
+template <class V, class Join>
+inline auto fold(V numbers, Join join) {
+  using Number = std::remove_cvref_t<decltype(numbers[0])>;
+  constexpr int n = sizeof(V) / sizeof(Number);
+  if constexpr (n == 2) {
+    return static_cast<Number>(join(Number{numbers[0]}, Number{numbers[1]}));
+  } else {
+    using Half [[gnu::vector_size(sizeof(V) / 2)]] = Number;
+    Half halves[2];
+    std::memcpy(halves, &numbers, sizeof numbers);
+    return fold(static_cast<Half>(join(halves[0], halves[1])), join);
+  }
+}
+
 template <class V>
 inline bool is_any_set(const V& lanes) {
 #ifdef __AVX2__

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 
 #include "selected_tree.hpp"
 
@@ -33,6 +32,10 @@ bool is_same(const SelectSplit& one, const SelectSplit& other) {
 
 // That of an equal test, if there is one.
 std::int16_t VoteBits::place_test(const SelectSplit& test) {
+  if (table_.empty()) {
+    tests_.push_back(test);
+    return static_cast<std::int16_t>(-std::ssize(tests_));
+  }
   std::size_t at = hash(test) >> 50;
   static_assert(table_size == std::size_t{1} << (64 - 50));
   while (table_[at] >= 0 && !is_same(tests_[static_cast<std::size_t>(table_[at])], test)) at = (at + 1) % table_size;
@@ -68,6 +71,26 @@ void VoteBits::take(TreeView tree) {
   trees_.push_back({static_cast<std::int32_t>(choices_.size() - first_choice), place_of(tree.splits.empty() ? ~0 : 0)});
 }
 
+void VoteBits::sort_tests() {
+  test_order_.clear();
+  for (std::size_t k = 0; k < tests_.size(); ++k)
+    test_order_.emplace_back(tests_[k].column, static_cast<std::int16_t>(k));
+  std::ranges::sort(test_order_);
+  unsorted_.resize(tests_.size());
+  unsorted_.swap(tests_);
+  place_of_split_.resize(tests_.size());  // now the new places of tests
+  for (std::size_t k = 0; k < tests_.size(); ++k) {
+    const auto from = static_cast<std::size_t>(test_order_[k].second);
+    tests_[k] = unsorted_[from];
+    place_of_split_[from] = static_cast<std::int16_t>(~k);
+  }
+  const auto move = [&](std::int16_t& place) {
+    if (place < 0) place = place_of_split_[static_cast<std::size_t>(~place)];
+  };
+  for (BitChoice& choice : choices_) move(choice.test), move(choice.left), move(choice.right);
+  for (BitTree& tree : trees_) move(tree.votes);
+}
+
 void VoteBits::clear() {
   tests_.clear();
   choices_.clear();
@@ -75,20 +98,30 @@ void VoteBits::clear() {
   std::ranges::fill(table_, std::int16_t{-1});
 }
 
+BitForest VoteBits::view() const {
+  return {tests_.data(), static_cast<std::int32_t>(tests_.size()), choices_.data(), trees_.data(),
+          static_cast<std::int64_t>(trees_.size())};
+}
+
+VoteBits::Lines::Lines(const VoteBits& bits)
+    : n_tests_(bits.tests_.size()),
+      lines_(std::make_unique_for_overwrite<Line[]>(n_tests_ + static_cast<std::size_t>(bits.end_place_))) {
+  std::ranges::fill(lines_[n_tests_ + negative].bits, std::uint8_t{0});
+  std::ranges::fill(lines_[n_tests_ + positive].bits, std::uint8_t{255});
+}
+
 void VoteBits::add_votes(std::int64_t begin, std::int64_t end, std::int32_t* totals) const {
   if (trees_.empty()) return;
-  struct alignas(64) Line {
-    std::uint8_t bits[line_bytes];
-  };
-  const auto lines = std::make_unique_for_overwrite<Line[]>(tests_.size() + static_cast<std::size_t>(end_place_));
-  Line* first = lines.get() + tests_.size();
-  std::ranges::fill(first[negative].bits, std::uint8_t{0});
-  std::ranges::fill(first[positive].bits, std::uint8_t{255});
-  const BitForest forest{tests_.data(), static_cast<std::int32_t>(tests_.size()), choices_.data(), trees_.data(),
-                         static_cast<std::int64_t>(trees_.size())};
+  Lines lines(*this);
   for (std::int64_t row = begin; row < end; row += line_rows)
-    kernels().count_votes(forest, row, static_cast<int>(std::min<std::int64_t>(line_rows, end - row)), first->bits,
+    kernels().count_votes(view(), row, static_cast<int>(std::min<std::int64_t>(line_rows, end - row)), lines.first(),
                           totals + row);
+}
+
+void VoteBits::write_votes(std::int64_t begin, std::int64_t end, std::int8_t* votes, Lines& lines) const {
+  for (std::int64_t row = begin; row < end; row += line_rows)
+    kernels().write_votes(view(), row, static_cast<int>(std::min<std::int64_t>(line_rows, end - row)), lines.first(),
+                          votes + (row - begin));
 }
 
 }  // namespace mpboost

@@ -8,6 +8,7 @@
 
 #include "leaf_finder.hpp"
 #include "mpboost/votes.hpp"
+#include "vote_bits.hpp"
 
 namespace mpboost {
 
@@ -15,10 +16,18 @@ template <class Vote>
 class VoteReader {
  public:
   static constexpr std::int64_t batch_rows = 1024;
+  static constexpr std::size_t max_bit_leaves = 700;
 
   explicit VoteReader(const LearnerVotes<Vote>& votes) : array_(votes.array), length_(count_rows(votes)) {
     if (array_) return;
     n_rows_ = votes.columns->n_rows();
+    if (are_bits(votes)) {
+      bits_.emplace(*votes.columns, true).take(votes.tree);
+      bits_->sort_tests();
+      lines_.emplace(*bits_);
+      votes_.resize(static_cast<std::size_t>(length_));
+      return;
+    }
     for (const double value : votes.tree.leaf_values) of_leaves_.push_back(to_vote(value));
     votes_.resize(static_cast<std::size_t>(length_));
     if (SelectedTree::can_bind(votes.tree) && std::ranges::all_of(of_leaves_, is_byte)) {
@@ -32,7 +41,8 @@ class VoteReader {
 
   // Rows that are found at a time: large trees want many. Threads should begin at multiples of it.
   static std::int64_t count_rows(const LearnerVotes<Vote>& votes) {
-    return votes.array || SelectedTree::can_bind(votes.tree) ? 4 * batch_rows : 16 * batch_rows;
+    const bool is_in_parts = !votes.array && !are_bits(votes) && !SelectedTree::can_bind(votes.tree);
+    return is_in_parts ? 16 * batch_rows : 4 * batch_rows;
   }
 
   // The votes of a batch of rows from `first` on, until the next call.
@@ -48,6 +58,14 @@ class VoteReader {
  private:
   using Byte = std::conditional_t<std::is_signed_v<Vote>, std::int8_t, std::uint8_t>;
 
+  // Whether the votes of a tree, one of two, are found as bits. Measured with AVX-512: 0.8 to 0.55 of the time for 30
+  // to 490 leaves, 1.1 for 870; with AVX2 it is no faster.
+  static bool are_bits(const LearnerVotes<Vote>& votes) {
+    if constexpr (!std::is_same_v<Vote, std::int8_t>) return false;
+    return kernels().marks_fast && votes.tree.n_leaves() <= max_bit_leaves &&
+           VoteBits::is_best(votes.tree, votes.columns->n_rows());
+  }
+
   static Vote to_vote(double value) {
     if constexpr (std::is_same_v<Vote, std::int8_t>) return mpboost::to_vote(value);
     return static_cast<Vote>(value);
@@ -55,6 +73,8 @@ class VoteReader {
   static bool is_byte(Vote vote) { return vote == static_cast<Byte>(vote); }
 
   void find(std::int64_t first, std::int64_t n) {
+    if constexpr (std::is_same_v<Vote, std::int8_t>)
+      if (bits_) return bits_->write_votes(first, first + n, votes_.data(), *lines_);
     if (selected_) {
       for (std::int64_t i = 0; i < n; i += block_rows) {
         const std::uint8_t* found = selected_->find(first + i);
@@ -70,6 +90,8 @@ class VoteReader {
 
   const Vote* array_;
   std::int64_t length_, n_rows_ = 0, begin_ = -length_;
+  std::optional<VoteBits> bits_;
+  std::optional<VoteBits::Lines> lines_;
   std::optional<SelectedTree> selected_;  // small trees find votes themselves in place of leaves
   LeafFinder finder_;
   std::vector<Vote> of_leaves_, votes_;

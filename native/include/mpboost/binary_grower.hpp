@@ -95,9 +95,9 @@ class BinaryGrower {
   std::vector<std::int32_t> weights_, right_weights_;  // of the rows, in the same order; empty where they have none
   double weight_unit_ = 1;                             // what one of them stands for, in weights as they were given
   std::vector<std::uint8_t> right_rows_, split_codes_, goes_left_;
-  std::vector<std::int64_t> order_;
-  std::vector<int> group_lanes_;   // in use, of the groups
-  std::vector<CodeRange> ranges_;  // of the groups
+  std::vector<std::int32_t> places_;  // of the rows of the minipatch, in their order
+  std::vector<int> group_lanes_;      // in use, of the groups
+  std::vector<CodeRange> ranges_;     // of the groups
   std::vector<Node> pending_;
   Histogram histogram_;
 };

@@ -273,6 +273,9 @@ struct Kernels {
   // Add the votes of trees to the totals of up to line_rows rows from `row` on. May look at what follows up to a
   // multiple of line_bytes.
   void (*count_votes)(const BitForest&, std::int64_t row, int n_rows, std::uint8_t* lines, std::int32_t* totals);
+  // The same for the votes of a single tree, which are written: 1 or -1, for whole parts of line_bytes rows.
+  void (*write_votes)(const BitForest& tree, std::int64_t row, int n_rows, std::uint8_t* lines, std::int8_t* votes);
+  bool marks_fast;  // whether bits are the fastest way to find the votes of a tree of some hundred leaves, too
   // Write the codes of rows side by side, [row][width], width a multiple of tile_rows; and those of some of these rows
   // one column after the other, [column][block_rows]. Both take rows up to the next multiple of tile_rows.
   void (*to_rows)(const std::uint8_t* const* columns, int width, std::int64_t row, std::int64_t n_rows,
