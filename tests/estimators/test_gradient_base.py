@@ -4,10 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from mpboost import Callback, MPGradientBoostingClassifier, MPGradientBoostingRegressor
-from mpboost.estimators.gradient_assembly import count_models, draw_shares
+from mpboost.estimators.gradient_assembly import choose_step_lengths, count_models, draw_shares
 from mpboost.learners.splits import SPLIT_DTYPE
+from mpboost.tasks.losses import BinaryLogLoss
 
 QUICK = {"n_estimators": 60, "learning_rate": 0.3, "stopping": None, "random_state": 0}
 ESTIMATORS = [MPGradientBoostingClassifier, MPGradientBoostingRegressor]
@@ -32,6 +34,14 @@ def get_oop(model):
     return model.oop_decision_function_ if hasattr(model, "classes_") else model.oop_prediction_
 
 
+class OwnLoss:
+    """Log loss of two classes, given by its derivatives."""
+
+    def gradient_hessian(self, y, raw):
+        shares = expit(raw)
+        return shares - y, shares * (1 - shares)
+
+
 class Watcher(Callback):
     """Keeps the task of a run, and the rows of its minipatches."""
 
@@ -41,6 +51,45 @@ class Watcher(Callback):
     def on_iteration_end(self, run):
         self.task = run.parts.task
         self.patches.append(((run.iteration - 1) % len(self.task.predictors), run.rows.copy()))
+
+
+# Lengths of steps
+
+
+def list_leaf_values(model):
+    """List the values of the leaves of each tree."""
+    forest = model._ensemble.forest
+    return [forest.tree(k).leaf_values for k in range(len(model._ensemble))]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_first_steps_of_models_that_take_turns_are_longer(n_classes):
+    X, y = make_data()
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    parameters = {"n_models": 3, "n_estimators": 3, "stopping": None, "random_state": 0}
+    longer = MPGradientBoostingClassifier(**parameters).fit(X, labels)
+    fixed = MPGradientBoostingClassifier(**parameters, learning_rate=0.1).fit(X, labels)
+    for values, others in zip(list_leaf_values(longer), list_leaf_values(fixed), strict=True):
+        np.testing.assert_allclose(values, 2 * others, rtol=1e-6)
+
+
+def test_steps_are_as_long_as_the_learning_rate_after_30_trees_of_each_model():
+    steps = choose_step_lengths("auto", BinaryLogLoss(np.array([-1, 1], dtype=np.int8), None), 3)
+    lengths = [steps.find(n_before) for n_before in range(40)]
+    assert lengths[0] == 0.2
+    np.testing.assert_allclose(np.diff(lengths[:31]), -0.1 / 30)
+    assert lengths[30:] == [0.1] * 10
+
+
+@pytest.mark.parametrize("parameters", [{"n_models": 1}, {"n_models": 3, "loss": OwnLoss()}], ids=["one", "own loss"])
+def test_all_steps_are_equal_without_turns_and_with_a_loss_of_ones_own(parameters):
+    X, y = make_data()
+    labels = make_target(MPGradientBoostingClassifier, y)
+    auto, fixed = (
+        MPGradientBoostingClassifier(**QUICK | parameters | rate).fit(X, labels)
+        for rate in ({"learning_rate": "auto"}, {"learning_rate": 0.1})
+    )
+    np.testing.assert_array_equal(auto.decision_function(X), fixed.decision_function(X))
 
 
 # Reserved rows

@@ -196,7 +196,6 @@ OWN_BAD_PARAMETERS = {
     ],
     MPGradientBoostingClassifier: [
         ("loss", "squared_error", None),
-        ("learning_rate", "auto", None),
         ("importance", "impurity", None),
         ("stopping", "paper", None),
     ],

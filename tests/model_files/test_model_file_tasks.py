@@ -161,7 +161,7 @@ CHANGES_OF_KINDS = [
     ("gradient-of-two", lambda header, arrays: arrays.pop("oop_losses"), "missing"),
     ("gradient-of-two", set_array("ranks", [0, 1]), "ranks is unknown"),
     ("gradient-of-two", set_array("classes", np.arange(3)), "dimensions"),
-    ("gradient-of-two", lambda header, arrays: header.update(estimator="MPGradientBoostingRegressor"), "log_loss"),
+    ("gradient-of-two", lambda header, arrays: header.update(estimator="MPGradientBoostingRegressor"), "learning_rate"),
     ("gradient-of-classes", set_entry("ensemble.leaf_values", (0, 0), np.inf), "1e\\+200"),
     ("gradient-of-classes", lambda header, arrays: widen_leaves(arrays, -1), "size 4"),
     ("gradient-of-classes", set_array("baseline", np.zeros(1)), "size 1"),

@@ -5,7 +5,7 @@ import pytest
 
 from mpboost import _native
 from tests.support.native.naive_sums import sum_naively
-from tests.support.native.naive_tree import as_columns, make_random_codes, make_random_splits, make_tree
+from tests.support.native.naive_tree import as_columns, make_random_codes, make_random_sets, make_random_splits, make_tree
 
 
 def make_state(seed, n_rows, n_votes=20, dtype=np.int16):
@@ -116,12 +116,12 @@ def test_add_votes_counts_to_the_end_of_16_bits(threads, n_votes):
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.int32])
-@pytest.mark.parametrize("n_splits", [0, 20, 3000])
+@pytest.mark.parametrize("n_splits", [0, 20, 500, 3000])
 @pytest.mark.parametrize(("n_rows", "n_threads"), [(1, 1), (1024, 1), (1100, 1), (50_001, 1), (50_001, 3)])
 def test_add_votes_of_a_tree_are_those_that_it_writes(kernels, n_rows, n_threads, n_splits, dtype):
     rng, several = np.random.default_rng(n_rows + n_splits), _native.Threads(n_threads)
-    splits = make_random_splits(rng, n_splits, 9)
-    tree = make_tree(splits, rng.choice([-1.0, 1.0], n_splits + 1), 9)
+    splits = make_random_splits(rng, n_splits, 9, categorical=0.2)
+    tree = make_tree(splits, rng.choice([-1.0, 1.0], n_splits + 1), 9, make_random_sets(rng, splits))
     columns = as_columns(make_random_codes(rng, 9, n_rows))
     written, applied = make_state(0, n_rows, dtype=dtype), make_state(0, n_rows, dtype=dtype)
     tree.apply_votes(columns, written["votes"], several)

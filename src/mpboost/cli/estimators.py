@@ -41,7 +41,7 @@ WORDS = {
 GRIDS: dict[type, dict[str, list[Any]]] = {
     MPBoostClassifier: {"max_samples": ["auto", 0.2, 0.5], "learning_rate": ["auto", 0.01, 0.03]},
     MPBoostRegressor: {"max_samples": ["auto", 0.2, 0.5], "min_samples_leaf": [1, 3, 10]},
-    MPGradientBoostingClassifier: {"learning_rate": [0.03, 0.1, 0.2], "max_leaf_nodes": ["auto", 15, 63]},
+    MPGradientBoostingClassifier: {"learning_rate": [0.03, "auto", 0.2], "max_leaf_nodes": ["auto", 15, 63]},
     MPGradientBoostingRegressor: {"learning_rate": [0.03, 0.1, 0.2], "max_leaf_nodes": ["auto", 15, 63]},
 }
 

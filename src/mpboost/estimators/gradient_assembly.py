@@ -31,8 +31,8 @@ from mpboost.sampling.features import FeatureSampler
 from mpboost.sampling.gradients import GradientSampler
 from mpboost.sampling.sizes import count_patch_features, count_patch_rows, count_round
 from mpboost.tasks.gradients import GradientTask
-from mpboost.tasks.leaves import LeafFitter
-from mpboost.tasks.losses import Loss
+from mpboost.tasks.leaves import LeafFitter, StepLengths
+from mpboost.tasks.losses import ClassLoss, Loss
 from mpboost.tasks.running_score import EVERY
 
 #: "auto" for n_models: several models take turns if a fit of one is quick, which depends on the number of rows and on
@@ -41,6 +41,9 @@ from mpboost.tasks.running_score import EVERY
 MAX_SMALL_ROWS, N_MODELS_OF_SMALL, SHARE_OF_SMALL = 5_000, 5, 0.2
 MAX_MEDIUM_ROWS, N_MODELS_OF_MEDIUM = 50_000, 3
 MAX_CELLS, N_MODELS_OF_WIDE = 2_000_000, 2
+#: "auto" for learning_rate: the factor, and how many first steps of each model are longer. docs/gradient.md has the
+#: measurements.
+AUTO_LEARNING_RATE, N_LONG_STEPS = 0.1, 30
 #: Share of rows that each model reserves, and the maximum number of these rows.
 RESERVED_SHARE, MAX_RESERVED = 0.1, 5_000
 
@@ -116,7 +119,7 @@ def _make_learner(
 ) -> tuple[GradientTreeLearner, TreeEnsemble]:
     table, n_outputs = problem.examples.table, task.loss.n_outputs
     options = GradientTreeOptions(
-        learning_rate=settings.learning_rate,
+        step_lengths=choose_step_lengths(settings.learning_rate, task.loss, len(task.predictors)),
         max_leaf_nodes=count_max_leaves(settings.max_leaf_nodes, task.shards.n_rows),
         max_depth=settings.max_depth,
         min_samples_leaf=settings.min_samples_leaf,
@@ -164,6 +167,17 @@ def count_max_leaves(max_leaf_nodes: int | Literal["auto"] | None, n_samples: in
     if max_leaf_nodes == "auto":
         return max(31, min(math.isqrt(n_samples) // 3, 255))
     return MAX_LEAVES if max_leaf_nodes is None else int(max_leaf_nodes)
+
+
+def choose_step_lengths(learning_rate: float | Literal["auto"], loss: Loss, n_models: int) -> StepLengths:
+    """Choose how long steps are.
+
+    With "auto" the first steps of models that take turns are longer, since each of them advances at a fraction of the
+    pace. Of the log loss alone: squared errors get larger by that.
+    """
+    if learning_rate != "auto":
+        return StepLengths(learning_rate)
+    return StepLengths(AUTO_LEARNING_RATE, N_LONG_STEPS if n_models > 1 and isinstance(loss, ClassLoss) else 0)
 
 
 def count_models(problem: Problem) -> int:

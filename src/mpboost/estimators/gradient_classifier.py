@@ -40,8 +40,10 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         classes, (n_samples, n_classes) for more; y contains class codes 0, 1, ... It can also have ``loss(y, raw)``,
         the loss of each row, to stop by; ``baseline(y, sample_weight)``, the first raw prediction; and
         ``inverse_link(raw)``, which returns probabilities.
-    learning_rate : float, default=0.1
-        Factor that leaf values are multiplied by.
+    learning_rate : float or "auto", default="auto"
+        Factor that leaf values are multiplied by. "auto" means 0.1. Where several models take turns (``n_models``), it
+        is larger for the first 30 trees of each model: 0.2 for the first, and evenly less. They then need fewer trees,
+        and are as good.
     n_estimators : int, default=3000
         Maximum number of iterations; each grows one tree.
     max_samples : int, float, "sqrt" or "auto", default="auto"
@@ -222,7 +224,7 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         self,
         *,
         loss: Any = "log_loss",
-        learning_rate: float = 0.1,
+        learning_rate: float | Literal["auto"] = "auto",
         n_estimators: int = 3000,
         max_samples: Size = "auto",
         max_features: Size = "auto",

@@ -88,6 +88,7 @@ _GRADIENT_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 GRADIENT_CLASSIFIER_CONSTRAINTS: dict[str, list[Any]] = _GRADIENT_CONSTRAINTS | {
+    "learning_rate": [*_GRADIENT_CONSTRAINTS["learning_rate"], StrOptions({"auto"})],
     "loss": [StrOptions({"log_loss"}), HasMethods(["gradient_hessian"])],
     "class_weight": [dict, StrOptions({"balanced"}), None],
 }

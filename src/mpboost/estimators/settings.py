@@ -78,7 +78,7 @@ class PatchSettings(BoosterSettings):
 class GradientSettings(BoosterSettings):
     """Parameters of the gradient estimators."""
 
-    learning_rate: float
+    learning_rate: float | Literal["auto"]
     max_leaf_nodes: int | Literal["auto"] | None
     l2_regularization: float
     leaf_refit: bool

@@ -24,7 +24,7 @@ from mpboost.outputs.kinds import Outputs
 from mpboost.sampling.draws import Minipatch
 from mpboost.sampling.features import to_shares
 from mpboost.sampling.questions import Slopes
-from mpboost.tasks.leaves import LeafFitter
+from mpboost.tasks.leaves import LeafFitter, StepLengths
 from mpboost.tasks.losses import Step
 
 GradientImportance = Literal["out_of_patch", "gain"]
@@ -73,13 +73,13 @@ class GradientTreeOptions:
 
     Attributes
     ----------
-    learning_rate : float
-        Factor of the values of leaves.
+    step_lengths : StepLengths
+        Factors of the values of leaves.
     leaf_refit : bool
         Whether the values of leaves are fitted on all rows instead of the minipatch.
     """
 
-    learning_rate: float
+    step_lengths: StepLengths
     max_leaf_nodes: int
     max_depth: int | None
     min_samples_leaf: int
@@ -257,7 +257,8 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         finished = []
         for (minipatch, grown), leaves, of_tree in zip(trees, self._leaves, fitted, strict=False):
             values, importances, credits = of_tree
-            step, tree = self._leaf_fitter.make_step(grown.tree, leaves, values, self._options.learning_rate)
+            learning_rate = self._options.step_lengths.find((minipatch.iteration - 1) // self._leaf_fitter.n_models)
+            step, tree = self._leaf_fitter.make_step(grown.tree, leaves, values, learning_rate)
             tree = self._data.rename(tree, minipatch.features)
             finished.append(TrainedLearner(tree, step, importances, credits))
         return finished

@@ -1,5 +1,7 @@
 """Computes the values of the leaves of gradient trees: values that minimise the loss."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,33 @@ ALL = slice(None)
 
 #: The largest step, in the engine's units; larger ones soon overflow single precision.
 MAX_STEP = 1e30
+
+
+@dataclass(frozen=True)
+class StepLengths:
+    """How much of the values of its leaves each tree of a model adds.
+
+    Attributes
+    ----------
+    learning_rate : float
+        The factor of the values.
+    n_long : int
+        Number of first trees whose factor is larger: that of the first is twice as large, and it falls evenly.
+
+    Examples
+    --------
+    >>> [StepLengths(0.1, n_long=4).find(n_before) for n_before in (0, 1, 2, 4, 100)]
+    [0.2, 0.175, 0.15000000000000002, 0.1, 0.1]
+    """
+
+    learning_rate: float
+    n_long: int = 0
+
+    def find(self, n_before: int) -> float:
+        """Compute the factor of a tree, given the number of trees of the model before it."""
+        if n_before >= self.n_long:
+            return self.learning_rate
+        return self.learning_rate * (2.0 - n_before / self.n_long)
 
 
 class LeafFitter:
