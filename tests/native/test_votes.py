@@ -5,7 +5,13 @@ import pytest
 
 from mpboost import _native
 from tests.support.native.naive_sums import sum_naively
-from tests.support.native.naive_tree import as_columns, make_random_codes, make_random_sets, make_random_splits, make_tree
+from tests.support.native.naive_tree import (
+    as_columns,
+    make_random_codes,
+    make_random_sets,
+    make_random_splits,
+    make_tree,
+)
 
 
 def make_state(seed, n_rows, n_votes=20, dtype=np.int16):
