@@ -106,7 +106,7 @@ GRADIENT_CHOICES = {
         },
         is_gradient=True,
     ),
-    "n_iter_no_change": _vary("n_iter_no_change", 20, 50, 100, is_gradient=True),
+    "n_iter_no_change": _vary("n_iter_no_change", 20, 35, 50, 70, 100, is_gradient=True),
 }
 CHOICES |= {f"gradient_{name}": choice for name, choice in GRADIENT_CHOICES.items()}
 
