@@ -44,17 +44,17 @@ def fit_regressor(cls):
 
 
 @cache
-def make_classes(n_classes):
+def make_classes(n_classes, seed=0):
     """Make rows of a rare first class, with a tenth of the labels wrong."""
     shares = [0.1] + [0.9 / (n_classes - 1)] * (n_classes - 1)
     return make_classification(
-        6000, 8, n_informative=5, n_classes=n_classes, weights=shares, flip_y=0.1, random_state=0
+        6000, 8, n_informative=5, n_classes=n_classes, weights=shares, flip_y=0.1, random_state=seed
     )
 
 
 @cache
-def fit_classifier(cls, n_classes):
-    X, y = make_classes(n_classes)
+def fit_classifier(cls, n_classes, seed=0):
+    X, y = make_classes(n_classes, seed)
     return cls(random_state=0).fit(X[:N_TRAIN], y[:N_TRAIN])
 
 
@@ -103,13 +103,16 @@ def test_groups_are_covered_alike(cls):
 @pytest.mark.slow
 @pytest.mark.parametrize("cls", CLASSIFIERS)
 def test_rare_classes_are_covered_alike_if_asked(cls):
-    X, y = make_classes(2)
-    model, new = fit_classifier(cls, 2), slice(N_TRAIN, None)
-    rare = y[new] == 0
-    both, each = (model.predict_set(X[new], 0.9, per_class=per_class) for per_class in (False, True))
-    assert both[rare, 0].mean() < 0.8
-    assert each[rare, 0].mean() == pytest.approx(0.9, abs=0.08)
-    assert each[~rare, 1].mean() == pytest.approx(0.9, abs=0.05)
+    new, coverages = slice(N_TRAIN, None), []
+    for seed in range(5):  # of a single table the limit for the rare class follows from a hundred rows
+        X, y = make_classes(2, seed)
+        model, rare = fit_classifier(cls, 2, seed), y[new] == 0
+        both, each = (model.predict_set(X[new], 0.9, per_class=per_class) for per_class in (False, True))
+        coverages.append([both[rare, 0].mean(), each[rare, 0].mean(), each[~rare, 1].mean()])
+    of_rare_together, of_rare, of_others = np.mean(coverages, axis=0)
+    assert of_rare_together < 0.6
+    assert of_rare == pytest.approx(0.9, abs=0.05)
+    assert of_others == pytest.approx(0.9, abs=0.04)
 
 
 def test_sets_of_groups_use_the_limits_of_their_group():
