@@ -111,7 +111,7 @@ def test_rare_classes_are_covered_alike_if_asked(cls):
         coverages.append([both[rare, 0].mean(), each[rare, 0].mean(), each[~rare, 1].mean()])
     of_rare_together, of_rare, of_others = np.mean(coverages, axis=0)
     assert of_rare_together < 0.6
-    assert of_rare == pytest.approx(0.9, abs=0.05)
+    assert 0.87 < of_rare < 0.97
     assert of_others == pytest.approx(0.9, abs=0.04)
 
 
