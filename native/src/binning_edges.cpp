@@ -205,7 +205,10 @@ BinMapper BinMapper::fit(const TableView& view, int max_bins, Threads& threads, 
     return join(edges);
   }
   with_type(view, [&]<class T>(const Table<T>& table) {
-    threads.for_ranges(view.n_columns, 1, [&](std::int64_t begin, std::int64_t end) {
+    // As many columns side by side as each thread can have: a cache line of a row has several.
+    const std::int64_t per_thread = (view.n_columns + threads.size() - 1) / threads.size();
+    const std::int64_t grain = std::clamp<std::int64_t>(per_thread, 1, ColumnValues<T>::max_columns);
+    threads.for_ranges(view.n_columns, grain, [&](std::int64_t begin, std::int64_t end) {
       ColumnValues<T> values(rows ? std::ssize(*rows) : view.n_rows);
       std::vector<T> spare;
       std::vector<Run> runs;

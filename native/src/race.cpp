@@ -396,9 +396,11 @@ std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Scre
   if (pieces.size() == 1) return std::move(pieces.front().arrivals);
   std::ranges::sort(pieces, {}, &Piece::begin);  // threads finish in any order
   std::vector<std::vector<Arrival>> all(streams.size());
-  for (const Piece& piece : pieces)
-    for (std::size_t k = 0; k < streams.size(); ++k)
-      all[k].insert(all[k].end(), piece.arrivals[k].begin(), piece.arrivals[k].end());
+  threads.for_ranges(std::ssize(all), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+      for (const Piece& piece : pieces)
+        all[k].insert(all[k].end(), piece.arrivals[k].begin(), piece.arrivals[k].end());
+  });
   return all;
 }
 
