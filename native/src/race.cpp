@@ -398,8 +398,7 @@ std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Scre
   std::vector<std::vector<Arrival>> all(streams.size());
   threads.for_ranges(std::ssize(all), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
-      for (const Piece& piece : pieces)
-        all[k].insert(all[k].end(), piece.arrivals[k].begin(), piece.arrivals[k].end());
+      for (const Piece& piece : pieces) all[k].insert(all[k].end(), piece.arrivals[k].begin(), piece.arrivals[k].end());
   });
   return all;
 }
