@@ -29,8 +29,8 @@ class StepLengths:
 
     Examples
     --------
-    >>> [StepLengths(0.1, n_long=4).find(n_before) for n_before in (0, 1, 2, 4, 100)]
-    [0.2, 0.175, 0.15000000000000002, 0.1, 0.1]
+    >>> [StepLengths(0.5, n_long=4).find(n_before) for n_before in (0, 1, 2, 4, 100)]
+    [1.0, 0.875, 0.75, 0.5, 0.5]
     """
 
     learning_rate: float
