@@ -29,7 +29,7 @@ template <class P>
 inline P::Scalar find_most(const typename P::Real (&scores)[P::n_vectors]) {
   auto top = scores[0];
   for (int v = 1; v < P::n_vectors; ++v) top = scores[v] > top ? scores[v] : top;
-  return fold(top, [](auto a, auto b) { return a > b ? a : b; });
+  return fold(top, greater_of);
 }
 template <class P>
 inline int find_lane(const typename P::Real (&scores)[P::n_vectors], typename P::Scalar score) {
@@ -385,7 +385,7 @@ class BlockSearch {
         top = score > top ? score : top;
       }
     }
-    least_ = fold(top, [](auto a, auto b) { return a > b ? a : b; }) * (1 - rounding);
+    least_ = fold(top, greater_of) * (1 - rounding);
   }
 
   // Raise `most` to the best that splits can be which have some of so many rows on the left, besides others that are
@@ -516,7 +516,5 @@ Neighbours find_neighbours(const std::uint8_t* codes, std::int32_t n, std::uint8
     next = above < next ? above : next;
     highest = code > highest ? code : highest;
   }
-  const auto most = [](auto a, auto b) { return a > b ? a : b; };
-  const auto least = [](auto a, auto b) { return a < b ? a : b; };
-  return {fold(last, most), fold(next, least), fold(highest, most) == missing_code};
+  return {fold(last, greater_of), fold(next, lesser_of), fold(highest, greater_of) == missing_code};
 }

@@ -60,6 +60,10 @@ inline auto fold(V numbers, Join join) {
   }
 }
 
+// Of two numbers, or of two vectors number by number: what fold takes.
+inline constexpr auto greater_of = [](auto a, auto b) { return a > b ? a : b; };
+inline constexpr auto lesser_of = [](auto a, auto b) { return a < b ? a : b; };
+
 template <class V>
 inline bool is_any_set(const V& lanes) {
 #ifdef __AVX2__

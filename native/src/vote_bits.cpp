@@ -78,14 +78,14 @@ void VoteBits::sort_tests() {
   std::ranges::sort(test_order_);
   unsorted_.resize(tests_.size());
   unsorted_.swap(tests_);
-  place_of_split_.resize(tests_.size());  // now the new places of tests
+  place_of_test_.resize(tests_.size());
   for (std::size_t k = 0; k < tests_.size(); ++k) {
     const auto from = static_cast<std::size_t>(test_order_[k].second);
     tests_[k] = unsorted_[from];
-    place_of_split_[from] = static_cast<std::int16_t>(~k);
+    place_of_test_[from] = static_cast<std::int16_t>(~k);
   }
   const auto move = [&](std::int16_t& place) {
-    if (place < 0) place = place_of_split_[static_cast<std::size_t>(~place)];
+    if (place < 0) place = place_of_test_[static_cast<std::size_t>(~place)];
   };
   for (BitChoice& choice : choices_) move(choice.test), move(choice.left), move(choice.right);
   for (BitTree& tree : trees_) move(tree.votes);

@@ -43,7 +43,7 @@ class VoteBits {
   // Add the votes of all trees to the totals of rows [begin, end); threads may share this.
   void add_votes(std::int64_t begin, std::int64_t end, std::int32_t* totals) const;
 
-  // Write the votes of the tree for rows [begin, end), and room for 64 rows more; there must be just one.
+  // Write the votes of the only tree for rows [begin, end); the array has room up to the next multiple of 64 rows.
   void write_votes(std::int64_t begin, std::int64_t end, std::int8_t* votes, Lines& lines) const;
 
  private:
@@ -62,8 +62,10 @@ class VoteBits {
   std::vector<BitTree> trees_;
   std::vector<std::int16_t> table_;  // of hashes: numbers of tests, or -1
   std::vector<std::int16_t> place_of_split_;
-  std::vector<std::pair<const std::uint8_t*, std::int16_t>> test_order_;  // columns and numbers of tests
+  // To sort tests: their columns and numbers, where they were, and the places that they get.
+  std::vector<std::pair<const std::uint8_t*, std::int16_t>> test_order_;
   std::vector<SelectSplit> unsorted_;
+  std::vector<std::int16_t> place_of_test_;
   std::int16_t end_place_ = 2;
 };
 

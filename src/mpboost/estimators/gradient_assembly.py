@@ -173,7 +173,7 @@ def choose_step_lengths(learning_rate: float | Literal["auto"], loss: Loss, n_mo
     """Choose how long steps are.
 
     With "auto" the first steps of models that take turns are longer, since each of them advances at a fraction of the
-    pace. Of the log loss alone: squared errors get larger by that.
+    pace. This is for log losses alone: predictions of numbers get worse by it.
     """
     if learning_rate != "auto":
         return StepLengths(learning_rate)

@@ -42,7 +42,7 @@ class MPGradientBoostingClassifier(ClassPredictions, GradientBooster):
         ``inverse_link(raw)``, which returns probabilities.
     learning_rate : float or "auto", default="auto"
         Factor that leaf values are multiplied by. "auto" means 0.1. Where several models take turns (``n_models``), it
-        is larger for the first 30 trees of each model: 0.2 for the first, and evenly less. They then need fewer trees,
+        is larger for the first 30 trees of each model: it falls evenly from 0.2 to 0.1. Such models need fewer trees,
         and are as good.
     n_estimators : int, default=3000
         Maximum number of iterations; each grows one tree.
