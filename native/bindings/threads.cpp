@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -43,6 +44,18 @@ nb::list map_side_by_side(Threads& threads, const nb::callable& function, const 
   return all;
 }
 
+// Copy an array into another of the same size.
+void copy_array(Threads& threads, nb::ndarray<nb::ro, nb::numpy, nb::c_contig, nb::device::cpu> from,
+                nb::ndarray<nb::numpy, nb::c_contig, nb::device::cpu> to) {
+  check(from.dtype() == to.dtype() && from.nbytes() == to.nbytes(), "arrays must have the same type and size");
+  const auto* source = static_cast<const char*>(from.data());
+  auto* target = static_cast<char*>(to.data());
+  nb::gil_scoped_release release;
+  threads.for_ranges(static_cast<std::int64_t>(to.nbytes()), 1 << 17, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
+  });
+}
+
 }  // namespace
 
 void bind_threads(nb::module_& module) {
@@ -55,7 +68,9 @@ void bind_threads(nb::module_& module) {
       .def(
           "map", map_side_by_side, nb::arg("function"), nb::arg("items"),
           "Call a function of Python with each item, in several threads; return the results in the order of the items. "
-          "It must not use these threads itself.");
+          "It must not use these threads itself.")
+      .def("copy", copy_array, nb::arg("source").noconvert(), nb::arg("target").noconvert(),
+           "Copy an array into another of the same type and size.");
 
   module.def(
       "available_kernels",

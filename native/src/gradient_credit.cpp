@@ -41,17 +41,43 @@ struct LeafSums {
   std::vector<double> gradients, hessians;
 };
 
+// What a row of a minipatch adds to its leaf, if there is one output.
+struct PatchRow {
+  float gradient, hessian;
+  std::uint16_t leaf;
+};
+
+// The rows of all minipatches, one after the other. They are far apart in memory, so fetching them takes most of the
+// time: threads share it even if there is a single tree, which changes no sum.
+std::vector<PatchRow> fetch_rows(std::span<const UnseenRows> trees, Threads& threads) {
+  std::size_t n_rows = 0;
+  for (const UnseenRows& tree : trees) n_rows += tree.rows.size();
+  std::vector<PatchRow> fetched(n_rows);
+  threads.for_ranges(std::ssize(fetched), 2048, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t first = 0;  // of a tree's rows
+    for (const UnseenRows& tree : trees) {
+      const std::int64_t last = std::min(end, first + std::ssize(tree.rows));
+      for (std::int64_t i = std::max(begin, first); i < last; ++i) {
+        const std::int64_t row = tree.rows[static_cast<std::size_t>(i - first)];
+        fetched[static_cast<std::size_t>(i)] = {tree.slopes.gradients[row], tree.slopes.hessians[row],
+                                                tree.leaves[row]};
+      }
+      first += std::ssize(tree.rows);
+    }
+  });
+  return fetched;
+}
+
 // Sums of all rows that are not in the minipatch, if there is one output.
-LeafSums sum_unseen(const UnseenRows& tree) {
+LeafSums sum_unseen(const UnseenRows& tree, std::span<const PatchRow> rows) {
   using Pair [[gnu::vector_size(16)]] = double;  // gradient and hessian
-  const std::vector<std::uint16_t> leaves = gather_leaves(tree);
   std::vector<double> of_patch(tree.sums.size());
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    const std::int64_t row = tree.rows[i];
-    double* at = of_patch.data() + 2 * leaves[i];
+  for (const PatchRow& row : rows) {
+    if (row.leaf >= tree.grown.tree.n_leaves()) throw std::invalid_argument("there is a leaf that does not exist");
+    double* at = of_patch.data() + 2 * row.leaf;
     Pair sum;
     __builtin_memcpy(&sum, at, sizeof sum);
-    sum += Pair{tree.slopes.gradients[row], tree.slopes.hessians[row]};
+    sum += Pair{row.gradient, row.hessian};
     __builtin_memcpy(at, &sum, sizeof sum);
   }
   LeafSums unseen;
@@ -79,6 +105,37 @@ std::vector<double> sum_unseen(const UnseenRows& tree, std::size_t kind, const d
   return sums;
 }
 
+// The sums of the rows outside of each tree's minipatch.
+std::vector<LeafSums> sum_all_unseen(std::span<const UnseenRows> trees, Threads& threads) {
+  std::vector<LeafSums> sums(trees.size());
+  const bool has_one_output = std::ranges::all_of(trees, [](const UnseenRows& t) { return t.slopes.n_outputs == 1; });
+  if (has_one_output) {
+    const std::vector<PatchRow> fetched = fetch_rows(trees, threads);
+    std::vector<std::span<const PatchRow>> rows;
+    for (std::size_t k = 0, first = 0; k < trees.size(); first += trees[k++].rows.size())
+      rows.emplace_back(fetched.data() + first, trees[k].rows.size());
+    threads.for_ranges(std::ssize(trees), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
+        sums[k] = sum_unseen(trees[k], rows[k]);
+    });
+    return sums;
+  }
+  // Gradients and hessians of many outputs are summed apart: then two threads have work if there is a single tree.
+  threads.for_ranges(2 * std::ssize(trees), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto part = static_cast<std::size_t>(begin); part < static_cast<std::size_t>(end); ++part) {
+      const UnseenRows& tree = trees[part / 2];
+      LeafSums& of_tree = sums[part / 2];
+      if (part % 2 == 0) {
+        of_tree.gradients = sum_unseen(tree, 0, tree.slopes.direction);
+      } else {
+        of_tree.hessians = sum_unseen(tree, 1, nullptr);
+        for (double& hessian : of_tree.hessians) hessian = std::max(hessian, 0.0);
+      }
+    }
+  });
+  return sums;
+}
+
 }  // namespace
 
 std::vector<double> gradient_credits(const GradientTree& grown, std::span<const double> gradient_sums,
@@ -98,22 +155,7 @@ double chance_of_credits(const GradientTree& grown, std::span<const double> hess
 }
 
 std::vector<GradientCredits> credit_unseen(std::span<const UnseenRows> trees, Threads& threads) {
-  // Gradients and hessians of many outputs are summed apart: then two threads have work if there is a single tree.
-  std::vector<LeafSums> sums(trees.size());
-  threads.for_ranges(2 * std::ssize(trees), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto part = static_cast<std::size_t>(begin); part < static_cast<std::size_t>(end); ++part) {
-      const UnseenRows& tree = trees[part / 2];
-      LeafSums& of_tree = sums[part / 2];
-      if (tree.slopes.n_outputs == 1) {
-        if (part % 2 == 0) of_tree = sum_unseen(tree);
-      } else if (part % 2 == 0) {
-        of_tree.gradients = sum_unseen(tree, 0, tree.slopes.direction);
-      } else {
-        of_tree.hessians = sum_unseen(tree, 1, nullptr);
-        for (double& hessian : of_tree.hessians) hessian = std::max(hessian, 0.0);
-      }
-    }
-  });
+  const std::vector<LeafSums> sums = sum_all_unseen(trees, threads);
   std::vector<GradientCredits> all;
   for (std::size_t k = 0; k < trees.size(); ++k) {
     const GradientTree& grown = trees[k].grown;

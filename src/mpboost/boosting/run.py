@@ -47,12 +47,12 @@ class Snapshot:
     feature_probabilities: Floats
     importance_sums: Floats
 
-    def copy_from(self, other: "Snapshot", changed: Collection[str]) -> None:
+    def copy_from(self, other: "Snapshot", changed: Collection[str], threads: _native.Threads) -> None:
         """Overwrite the arrays of the task that changed, in place: allocating memory would take longer than copying."""
         for name in changed:
             array = other.task[name]
             if self.task[name].dtype == array.dtype:
-                np.copyto(self.task[name], array)
+                threads.copy(array, self.task[name])
             else:  # counts that needed a larger type
                 self.task[name] = array.copy()
         np.copyto(self.feature_probabilities, other.feature_probabilities)
@@ -241,5 +241,5 @@ class BoostingRun:
             if self._best is None:
                 self._best = deepcopy(self._current)
             else:
-                self._best.copy_from(self._current, self._changed)
+                self._best.copy_from(self._current, self._changed, threads)
             self._changed.clear()
