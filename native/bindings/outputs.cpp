@@ -2,14 +2,17 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "mpboost/class_votes.hpp"
 #include "mpboost/value_outputs.hpp"
@@ -40,10 +43,11 @@ void check_patch(const Vector<const std::int64_t>& patch, std::int64_t n_rows) {
         "the rows of the patch must be ascending");
 }
 
-// Python keeps both alive.
+// Python keeps tree and columns alive.
 struct AppliedTree {
   const Tree* tree;
   const BinnedColumns* columns;
+  std::shared_ptr<const VoteBits> bits = nullptr;
 };
 
 template <class Vote>
@@ -65,7 +69,7 @@ LearnerVotes<Vote> as_learner_votes(const Votes<Vote>& votes, std::int64_t n_row
     check_classes(*applied->tree, n_classes);
   else
     check_single(applied->tree->n_outputs);
-  return {nullptr, *applied->tree, applied->columns};
+  return {nullptr, *applied->tree, applied->columns, applied->bits.get()};
 }
 
 void bind_applied_tree(nb::module_& module) {
@@ -76,6 +80,25 @@ void bind_applied_tree(nb::module_& module) {
             new (self) AppliedTree{&tree, &columns};
           },
           nb::arg("tree"), nb::arg("columns"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
+
+  module.def(
+      "prepare_votes",
+      [](const std::vector<AppliedTree*>& applied, Threads& threads) {
+        for (const AppliedTree* tree : applied) {
+          check(tree, "there must be trees");
+          check_columns(*tree->tree, *tree->columns);
+          check_single(tree->tree->n_outputs);
+        }
+        nb::gil_scoped_release release;
+        threads.for_ranges(std::ssize(applied), 1, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t k = begin; k < end; ++k) {
+            AppliedTree& tree = *applied[static_cast<std::size_t>(k)];
+            tree.bits = prepare_votes(*tree.tree, *tree.columns);
+          }
+        });
+      },
+      nb::arg("trees"), nb::arg("threads"),
+      "Prepare to find the votes of trees for one of two classes, side by side: add_votes then need not.");
 }
 
 template <class Count>

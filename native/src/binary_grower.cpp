@@ -3,17 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace mpboost {
 namespace {
 
-// Instructions were counted, for a full group of features: comparing rows with thresholds takes about 2.25 per pair and
-// 70 per threshold; counting takes 100 per row and 70 per bin.
-bool pairs_are_cheaper(const NodeRows& node, std::int64_t n_thresholds) {
-  const std::int64_t n_rows = node.n_negative + node.n_positive;
-  return n_rows <= max_pairs && n_thresholds * (node.has_missing ? 2 : 1) <= max_pairs &&
-         n_thresholds * (9 * n_rows + 9 * node.n_lanes) < (13 * n_rows + 9 * node.n_bins) * node.n_lanes;
+// Instructions were counted, for a full group of features, and are compared in quarters: comparing rows with thresholds
+// takes about 2.25 per pair and 70 per threshold, for each side that missing values may go to; counting takes 100 per
+// row; trying all bins then takes 70 per bin. Where counts are kept, sums over blocks of bins, and taking them off the
+// parent's, take 9000 once there are any; finding the best split among known counts takes 4000.
+std::int64_t cost_of_pairs(const NodeRows& node) {
+  const std::int64_t n_rows = node.n_negative + node.n_positive, n_sides = node.has_missing ? 2 : 1;
+  const std::int64_t n_thresholds =
+      node.tries_rarer_class ? 2 * std::min(node.n_negative, node.n_positive) : static_cast<std::int32_t>(n_rows);
+  if (n_rows > max_pairs || n_thresholds * n_sides > max_pairs) return std::numeric_limits<std::int64_t>::max();
+  return n_thresholds * 9 * (n_rows + n_sides * node.n_lanes);
+}
+std::int64_t cost_of_bins(const NodeRows& node) {
+  return (13 * (node.n_negative + node.n_positive) + 9 * node.n_bins) * std::int64_t{node.n_lanes};
+}
+// Given how many rows are counted first.
+std::int64_t cost_of_counts(const NodeRows& node, std::int32_t n_counted) {
+  return (500 + (n_counted > 0 ? 13 * n_counted + 1100 : 0)) * std::int64_t{node.n_lanes};
 }
 
 // With weights, nanoseconds were measured, with AVX2: 1.4 per pair and 38 per row against 17 per row and 29 per bin.
@@ -24,6 +37,8 @@ bool weighted_pairs_are_cheaper(std::int64_t n_rows, std::int64_t n_bins) {
 constexpr std::size_t rows_ahead = 24;       // whose codes are asked for before they are gathered,
 constexpr std::int64_t near_rows = 1 << 16;  // unless columns are so short that they stay in the cache
 static_assert(used_lanes == sizeof(std::uint64_t));
+
+constexpr std::size_t max_count_sets = 8;  // that are in use: more would not stay in the cache
 
 constexpr double total_weight = 1 << 30;  // of a minipatch, as whole numbers: rounded up, it stays below 2^31
 
@@ -41,7 +56,7 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
 
   pending_.assign(1, make_root());
   while (!pending_.empty()) {
-    const Node node = pending_.back();
+    Node node = pending_.back();
     pending_.pop_back();
     if (poll && node.size() >= polled_rows) poll();
     Choice choice;
@@ -52,6 +67,7 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
       (node.is_left ? parent.left : parent.right) = index;
     }
     if (!is_split) {
+      drop_counts(node);
       const int majority = (node.positive > node.negative) - (node.positive < node.negative);
       leaf_values.push_back(majority == 0 ? options_.tie_value : majority);
       leaf_covers.push_back(to_cover(static_cast<double>(node.weight()) * weight_unit_));
@@ -61,6 +77,8 @@ GrownTree BinaryGrower::grow(const BinnedColumns& columns, const Minipatch<std::
     Node right{node.begin, 0, 0, 0, 0, node.depth + 1, index, false};
     const bool is_set = is_categorical(choice.lane);
     partition(node, choice, left, right);
+    share_counts(node, left, right);
+    move_rows(node, left, right);
     const std::size_t place = lanes_[choice.lane];
     const std::int32_t categories = is_set ? static_cast<std::int32_t>(category_sets.size()) : -1;
     if (is_set) category_sets.push_back(choice.set);
@@ -99,6 +117,11 @@ void BinaryGrower::lay_out(const Minipatch<std::int8_t>& patch) {
   n_numeric_groups_ = group_lanes_.size();
   if (patch.is_categorical != nullptr) fill(true);
   n_groups_ = group_lanes_.size();
+  if (n_counted_groups_ < n_numeric_groups_) {
+    n_counted_groups_ = n_numeric_groups_;
+    count_sets_.clear();
+    idle_sets_.clear();
+  }
 }
 
 // Negatives first, each class in the order of its rows; weights become whole numbers in the same order.
@@ -125,6 +148,9 @@ void BinaryGrower::gather(const BinnedColumns& columns, const Minipatch<std::int
   goes_left_.resize(patch.rows.size());
   split_codes_.resize(patch.rows.size() + group_lanes);
   right_rows_.resize((patch.rows.size() + 1) * group_lanes);
+  side_places_.resize(patch.rows.size() + 1);
+  all_places_.resize(patch.rows.size());
+  std::iota(all_places_.begin(), all_places_.end(), 0);
   const std::size_t n_rows = patch.rows.size();
   const bool is_far = columns.n_rows() > near_rows;
   for (std::size_t k = 0; k < lanes_.size(); k += used_lanes) {
@@ -162,7 +188,7 @@ bool BinaryGrower::is_final(const Node& node) const {
          node.size() < min_samples_split_ || node.size() / 2 < options_.min_samples_leaf;
 }
 
-bool BinaryGrower::choose_split(const Node& node, Choice& choice) {
+bool BinaryGrower::choose_split(Node& node, Choice& choice) {
   choice.score = -1.0;
   for (std::size_t group = 0; group < n_numeric_groups_; ++group) {
     const GroupSplit best = search_group(node, group);
@@ -176,29 +202,100 @@ bool BinaryGrower::choose_split(const Node& node, Choice& choice) {
   return choice.score >= 0;
 }
 
-GroupSplit BinaryGrower::search_group(const Node& node, std::size_t group) {
+NodeRows BinaryGrower::rows_of(const Node& node, std::size_t group) const {
   // Where values of one class follow each other, the score has no peak (it is convex): the best threshold is next to a
   // row of each class. A least number of rows in leaves, or missing values, which go to either side, change that.
   const std::int32_t n_rarer = std::min(node.n_negative, node.n_positive);
   const bool tries_rarer_class =
       options_.min_samples_leaf == 1 && !ranges_[group].has_missing && 2 * n_rarer < node.size();
-  const NodeRows rows{codes(group, node.begin),
-                      node.n_negative,
-                      node.n_positive,
-                      group_lanes_[group],
-                      ranges_[group].n_bins,
-                      ranges_[group].has_missing,
-                      options_.min_samples_leaf,
-                      tries_rarer_class,
-                      has_weights() ? weights_.data() + node.begin : nullptr,
-                      node.weight(),
-                      node.positive};
+  return {codes(group, node.begin),
+          node.n_negative,
+          node.n_positive,
+          group_lanes_[group],
+          ranges_[group].n_bins,
+          ranges_[group].has_missing,
+          options_.min_samples_leaf,
+          tries_rarer_class,
+          has_weights() ? weights_.data() + node.begin : nullptr,
+          node.weight(),
+          node.positive};
+}
+
+GroupSplit BinaryGrower::search_group(Node& node, std::size_t group) {
+  const NodeRows rows = rows_of(node, group);
+  const Kernels& use = kernels();
   if (has_weights())
-    return weighted_pairs_are_cheaper(node.size(), rows.n_bins) ? kernels().search_weighted_pairs(rows)
-                                                                : kernels().search_weighted_bins(rows, histogram_);
-  return pairs_are_cheaper(rows, tries_rarer_class ? 2 * n_rarer : node.size())
-             ? kernels().search_pairs(rows, histogram_)
-             : kernels().search_bins(rows, histogram_);
+    return weighted_pairs_are_cheaper(node.size(), rows.n_bins) ? use.search_weighted_pairs(rows)
+                                                                : use.search_weighted_bins(rows, histogram_);
+  if (!has_bin_counts(node.size(), rows.n_bins))
+    return cost_of_pairs(rows) < cost_of_bins(rows) ? use.search_pairs(rows, histogram_)
+                                                    : use.search_bins(rows, histogram_);
+  const bool is_known = node.counts >= 0 && count_sets_[static_cast<std::size_t>(node.counts)][group].is_known;
+  if (!is_counted(node, group, is_known ? 0 : node.size())) return use.search_pairs(rows, histogram_);
+  if (node.counts < 0) take_counts(node);
+  GroupCounts& of_group = count_sets_[static_cast<std::size_t>(node.counts)][group];
+  if (!is_known) use.count_bins(rows, all_places_.data(), of_group.counts);
+  of_group.is_known = true;
+  return use.search_counts(rows, of_group.counts);
+}
+
+// Whether a group is searched by counts, if so many rows are counted first; or any group of a node.
+bool BinaryGrower::is_counted(const Node& node, std::size_t group, std::int32_t n_counted) const {
+  const NodeRows rows = rows_of(node, group);
+  return has_bin_counts(node.size(), rows.n_bins) && cost_of_counts(rows, n_counted) <= cost_of_pairs(rows);
+}
+
+bool BinaryGrower::is_counted(const Node& node, std::int32_t n_counted) const {
+  if (is_final(node)) return false;
+  std::size_t group = 0;
+  while (group < n_numeric_groups_ && !is_counted(node, group, n_counted)) ++group;
+  return group < n_numeric_groups_;
+}
+
+// Of the children of a node with counts, only the rows of the smaller are counted: the larger has the rest.
+void BinaryGrower::share_counts(Node& node, Node& left, Node& right) {
+  if (node.counts < 0) return;
+  Node &smaller = left.size() < right.size() ? left : right, &larger = &smaller == &left ? right : left;
+  if (!is_counted(larger, smaller.size()) || count_sets_.size() - idle_sets_.size() >= max_count_sets)
+    return drop_counts(node);
+  list_side(node, smaller.is_left);
+  take_counts(smaller);
+  for (std::size_t group = 0; group < n_numeric_groups_; ++group) {
+    auto& [counts, is_known] = count_sets_[static_cast<std::size_t>(node.counts)][group];
+    auto& [part, part_is_known] = count_sets_[static_cast<std::size_t>(smaller.counts)][group];
+    is_known = part_is_known = is_known && is_counted(larger, group, smaller.size());
+    if (!is_known) continue;
+    NodeRows rows = rows_of(smaller, group);
+    rows.codes = codes(group, node.begin);
+    kernels().count_bins(rows, side_places_.data(), part);
+    kernels().take_off_bins(rows_of(larger, group), counts, part);
+  }
+  larger.counts = std::exchange(node.counts, -1);
+  if (!is_counted(smaller, 0)) drop_counts(smaller);
+}
+
+// List the rows of a node that go to one side.
+void BinaryGrower::list_side(const Node& node, bool is_left) {
+  std::int32_t* place = side_places_.data();
+  for (std::int32_t i = 0; i < node.size(); ++i) {
+    *place = i;
+    place += goes_left_[static_cast<std::size_t>(i)] == is_left;
+  }
+}
+
+void BinaryGrower::take_counts(Node& node) {
+  if (idle_sets_.empty()) {
+    idle_sets_.push_back(static_cast<std::int32_t>(count_sets_.size()));
+    count_sets_.push_back(std::make_unique<GroupCounts[]>(n_counted_groups_));
+  }
+  node.counts = idle_sets_.back();
+  idle_sets_.pop_back();
+  for (std::size_t group = 0; group < n_numeric_groups_; ++group)
+    count_sets_[static_cast<std::size_t>(node.counts)][group].is_known = false;
+}
+
+void BinaryGrower::drop_counts(Node& node) {
+  if (node.counts >= 0) idle_sets_.push_back(std::exchange(node.counts, -1));
 }
 
 // Read the codes of a node's rows in the lane that splits it, one after the other; the first one fills up the last
@@ -244,7 +341,6 @@ void BinaryGrower::partition(const Node& node, Choice& choice, Node& left, Node&
   right.positive = node.positive - left.positive;
   // If the node has no missing values, let those of new rows go with its heavier part.
   if (!has_missing) choice.missing_left = left.weight() > right.weight();
-  move_rows(node, left, right);
 }
 
 // Rows that go left move to the front of the node, the others behind them, both in their old order, which keeps the

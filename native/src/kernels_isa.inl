@@ -21,6 +21,8 @@ namespace {
 
 #include "search.inl"
 
+#include "count_search.inl"
+
 #include "weighted_search.inl"
 
 #include "gradient_search.inl"
@@ -139,6 +141,9 @@ const Kernels table{
     .name = MPBOOST_NAME_OF(MPBOOST_ISA),
     .search_pairs = search_pairs,
     .search_bins = search_bins,
+    .search_counts = search_counts,
+    .count_bins = count_bins,
+    .take_off_bins = take_off_bins,
     .search_weighted_pairs = search_weighted_pairs,
     .search_weighted_bins = search_weighted_bins,
     .find_code_range = find_code_range,

@@ -43,7 +43,6 @@ struct Double {
   static constexpr int lanes = vector_bytes / 8;
   static constexpr int n_vectors = group_lanes / lanes;
 };
-inline constexpr std::int32_t max_single_rows = 4096;
 
 // Join all numbers of a vector, by halves, with a function that takes vectors or numbers.
 template <class V, class Join>
@@ -75,6 +74,17 @@ inline bool is_any_set(const V& lanes) {
   bool any = false;
   for (std::size_t i = 0; i < sizeof lanes / sizeof lanes[0]; ++i) any |= lanes[i] != 0;
   return any;
+}
+
+// A bit for each lane of single precision that is set.
+inline std::uint32_t bits_of(const Single::Int& lanes) {
+#ifdef __AVX2__
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(lanes)));
+#else
+  std::uint32_t bits = 0;
+  for (int i = 0; i < Single::lanes; ++i) bits |= static_cast<std::uint32_t>(lanes[i] & 1) << i;
+  return bits;
+#endif
 }
 
 // A vector of small numbers from memory.

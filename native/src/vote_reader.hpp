@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -21,9 +22,9 @@ class VoteReader {
   explicit VoteReader(const LearnerVotes<Vote>& votes) : array_(votes.array), length_(count_rows(votes)) {
     if (array_) return;
     n_rows_ = votes.columns->n_rows();
-    if (are_bits(votes)) {
-      bits_.emplace(*votes.columns, true).take(votes.tree);
-      bits_->sort_tests();
+    if (!votes.bits) own_bits_ = prepare(votes);
+    bits_ = votes.bits ? votes.bits : own_bits_.get();
+    if (bits_) {
       lines_.emplace(*bits_);
       votes_.resize(static_cast<std::size_t>(length_));
       return;
@@ -39,9 +40,18 @@ class VoteReader {
     }
   }
 
+  // The bits that votes are found by; null if they are found in another way.
+  static std::shared_ptr<const VoteBits> prepare(const LearnerVotes<Vote>& votes) {
+    if (!are_bits(votes)) return nullptr;
+    const auto bits = std::make_shared<VoteBits>(*votes.columns, true);
+    bits->take(votes.tree);
+    bits->sort_tests();
+    return bits;
+  }
+
   // Rows that are found at a time: large trees want many. Threads should begin at multiples of it.
   static std::int64_t count_rows(const LearnerVotes<Vote>& votes) {
-    const bool is_in_parts = !votes.array && !are_bits(votes) && !SelectedTree::can_bind(votes.tree);
+    const bool is_in_parts = !votes.array && !votes.bits && !are_bits(votes) && !SelectedTree::can_bind(votes.tree);
     return is_in_parts ? 16 * batch_rows : 4 * batch_rows;
   }
 
@@ -90,7 +100,8 @@ class VoteReader {
 
   const Vote* array_;
   std::int64_t length_, n_rows_ = 0, begin_ = -length_;
-  std::optional<VoteBits> bits_;
+  std::shared_ptr<const VoteBits> own_bits_;
+  const VoteBits* bits_ = nullptr;
   std::optional<VoteBits::Lines> lines_;
   std::optional<SelectedTree> selected_;  // small trees find votes themselves in place of leaves
   LeafFinder finder_;

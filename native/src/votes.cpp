@@ -56,6 +56,10 @@ Correct sum_correct(const Batch& batch, const double* weights, std::int64_t n) {
 
 }  // namespace
 
+std::shared_ptr<const VoteBits> prepare_votes(TreeView tree, const BinnedColumns& columns) {
+  return VoteReader<std::int8_t>::prepare({nullptr, tree, &columns});
+}
+
 template <class Count>
 Correct add_votes(const LearnerVotes<std::int8_t>& votes, std::span<const std::int64_t> patch,
                   const BinaryOutputs<Count>& outputs, std::int8_t tie_label, const double* sample_weights,

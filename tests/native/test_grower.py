@@ -32,6 +32,7 @@ PATCHES = {
     "blocks of bins, leaves of 60, missing": Patch(
         rows=(130, 255), n_features=7, missing=0.3, noise=0.3, options={"min_samples_leaf": 60}
     ),
+    "blocks of bins, many nodes wait": Patch(rows=(2500,), n_features=3, noise=0.5),
     "pure noise": Patch(rows=(800,), n_features=5, noise=0.5),
     "missing": Patch(rows=(5, 90, 600, 130), n_features=12, n_codes=60, missing=0.2),
     "mostly missing": Patch(rows=(5, 90, 600, 130), n_features=34, n_codes=20, missing=0.9),

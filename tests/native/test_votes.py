@@ -129,13 +129,28 @@ def test_add_votes_of_a_tree_are_those_that_it_writes(kernels, n_rows, n_threads
     splits = make_random_splits(rng, n_splits, 9, categorical=0.2)
     tree = make_tree(splits, rng.choice([-1.0, 1.0], n_splits + 1), 9, make_random_sets(rng, splits))
     columns = as_columns(make_random_codes(rng, 9, n_rows))
-    written, applied = make_state(0, n_rows, dtype=dtype), make_state(0, n_rows, dtype=dtype)
+    written = make_state(0, n_rows, dtype=dtype)
     tree.apply_votes(columns, written["votes"], several)
     sums = _native.add_votes(**written, threads=several)
-    applied["votes"] = _native.AppliedTree(tree, columns)
-    assert _native.add_votes(**applied, threads=several) == sums
-    for name in ("total", "in_patch", "in_patch_counts"):
-        np.testing.assert_array_equal(applied[name], written[name])
+    prepared = [_native.AppliedTree(tree, columns) for _ in range(3)]
+    _native.prepare_votes(prepared, several)
+    for votes in (_native.AppliedTree(tree, columns), prepared[2]):
+        applied = make_state(0, n_rows, dtype=dtype) | {"votes": votes}
+        assert _native.add_votes(**applied, threads=several) == sums
+        for name in ("total", "in_patch", "in_patch_counts"):
+            np.testing.assert_array_equal(applied[name], written[name])
+
+
+def test_prepare_votes_rejects_trees_of_other_tables_and_of_many_outputs(threads):
+    rng = np.random.default_rng(0)
+    splits, columns = make_random_splits(rng, 20, 9), as_columns(make_random_codes(rng, 9, 10))
+    tree = make_tree(splits, rng.choice([-1.0, 1.0], 21), 9)
+    for applied, message in [
+        (_native.AppliedTree(tree, as_columns(make_random_codes(rng, 1, 10))), "column that does not exist"),
+        (_native.AppliedTree(tree.with_values(np.ones((21, 2))), columns), "one output"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            _native.prepare_votes([applied], threads)
 
 
 def test_applied_tree_keeps_what_it_needs(threads):

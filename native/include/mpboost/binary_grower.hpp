@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,7 @@ class BinaryGrower {
     std::int32_t depth;
     std::int32_t parent;  // -1 for the root
     bool is_left;
+    std::int32_t counts = -1;  // the set of counts that it has, if it has one
     std::int32_t size() const { return n_negative + n_positive; }
     std::int64_t weight() const { return negative + positive; }
   };
@@ -64,8 +66,15 @@ class BinaryGrower {
   void gather(const BinnedColumns& columns, const Minipatch<std::int8_t>& patch);
   Node make_root() const;
   bool is_final(const Node& node) const;
-  bool choose_split(const Node& node, Choice& choice);
-  GroupSplit search_group(const Node& node, std::size_t group);
+  bool choose_split(Node& node, Choice& choice);
+  GroupSplit search_group(Node& node, std::size_t group);
+  NodeRows rows_of(const Node& node, std::size_t group) const;
+  bool is_counted(const Node& node, std::size_t group, std::int32_t n_counted) const;
+  bool is_counted(const Node& node, std::int32_t n_counted) const;
+  void share_counts(Node& node, Node& left, Node& right);
+  void list_side(const Node& node, bool is_left);
+  void take_counts(Node& node);
+  void drop_counts(Node& node);
   void search_categories(const Node& node, std::size_t first_lane, Choice& choice);
   void cut_categories(const Node& node, std::size_t lane, const CategoryCounts& counts, Choice& choice);
   void read_lane(const Node& node, std::size_t lane);
@@ -100,6 +109,16 @@ class BinaryGrower {
   std::vector<CodeRange> ranges_;     // of the groups
   std::vector<Node> pending_;
   Histogram histogram_;
+
+  // Sets of the counts of nodes that wait to be split, or of the one that is split; for each group some, if it has any.
+  struct GroupCounts {
+    BinCounts counts;
+    bool is_known;
+  };
+  std::size_t n_counted_groups_ = 0;  // that sets have room for
+  std::vector<std::unique_ptr<GroupCounts[]>> count_sets_;
+  std::vector<std::int32_t> idle_sets_;
+  std::vector<std::int32_t> all_places_, side_places_;  // of a node's rows, from its first on: all, or of one side
 };
 
 }  // namespace mpboost

@@ -46,6 +46,25 @@ struct Histogram {
   alignas(64) unsigned char counts[3][256 * group_lanes * sizeof(std::uint32_t)];
 };
 
+// How many rows of a node have each code, [class][lane][code], in bytes where each class has up to 255 rows, or else in
+// 16 bits. Sums over blocks of codes follow, [class][block][lane], then missing values, [class][lane]: neither blocks
+// nor codes count these. A node's counts are those of its children together.
+struct BinCounts {
+  static constexpr int block_bins = 16, max_blocks = 256 / block_bins;
+  static constexpr int lane_bins = 256 + 32;  // no power of two: the same bin of all lanes would be in few cache sets
+  static constexpr int n_counts = 2 * group_lanes * lane_bins;
+  static constexpr int n_sums = 2 * max_blocks * group_lanes, n_missing = 2 * group_lanes;
+
+  alignas(64) std::uint8_t memory[(n_counts + n_sums + n_missing) * sizeof(std::uint16_t)];
+  bool are_bytes;
+};
+
+// Whether a node is searched by such counts. With few bins it is faster to try them all.
+inline constexpr std::int32_t max_single_rows = 4096;  // whose scores are computed in single precision
+inline bool has_bin_counts(std::int32_t n_rows, int n_bins) {
+  return n_rows <= max_single_rows && n_bins > 4 * BinCounts::block_bins;
+}
+
 struct CodeRange {
   int n_bins;  // codes of values are below this, which is at least 1
   bool has_missing;
@@ -232,9 +251,14 @@ struct ContributionWalk {
 struct Kernels {
   std::string_view name;
   // Exact search of all thresholds. `search_pairs` compares all rows with all thresholds, at most max_pairs of each, or
-  // half as many thresholds with missing values; `search_bins` counts rows per bin.
+  // half as many thresholds with missing values; `search_bins` counts rows per bin; `search_counts` is told counts.
   GroupSplit (*search_pairs)(const NodeRows&, Histogram&);
   GroupSplit (*search_bins)(const NodeRows&, Histogram&);
+  GroupSplit (*search_counts)(const NodeRows&, const BinCounts&);
+  // Count some rows: n_negative of one class at the first places, counted from `codes` on, then n_positive of the
+  // other. And turn the counts of a node into those of a child, `rest`, given those of the other child.
+  void (*count_bins)(const NodeRows&, const std::int32_t* places, BinCounts&);
+  void (*take_off_bins)(const NodeRows& rest, BinCounts& counts, const BinCounts& part);
   GroupSplit (*search_weighted_pairs)(const NodeRows&);
   GroupSplit (*search_weighted_bins)(const NodeRows&, Histogram&);
   // The range of the codes of some rows, in the first lanes of a group. And the codes on both sides of a threshold, of

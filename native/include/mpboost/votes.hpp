@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,13 +13,21 @@
 
 namespace mpboost {
 
+class VoteBits;
+
 // What a learner says about the rows: an array, or a tree, which the pass that adds its votes up applies to columns.
 template <class Vote>
 struct LearnerVotes {
   const Vote* array;  // null where there is a tree
   TreeView tree = {};
   const BinnedColumns* columns = nullptr;  // of the tree
+  const VoteBits* bits = nullptr;          // what the votes of the tree are found by, if that is known already
 };
+
+// Prepare to find the votes of a tree, which takes a good part of the time that finding them takes. Null for trees
+// whose votes are found in another way. The columns, and the category sets of the tree, must stay as long as the
+// result.
+std::shared_ptr<const VoteBits> prepare_votes(TreeView tree, const BinnedColumns& columns);
 
 // Sums of votes and counts of learners, in 16 bits as long as there are few enough learners.
 template <class Count>

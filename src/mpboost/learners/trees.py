@@ -123,7 +123,16 @@ class TreeLearner(BinnedLearner[Label]):
         for minipatch, (_, _, gains) in zip(minipatches, trained, strict=True):
             if gains is not None:
                 self._node_sizes.add(minipatch.iteration, gains)
-        return [partial(self._finish, tree, importances) for tree, importances, _ in trained]
+        trees = [grown.tree for grown in trained]
+        finish = zip(trees, (grown.importances for grown in trained), self._bind_round(trees, threads), strict=True)
+        return [partial(self._finish, *of_tree) for of_tree in finish]
+
+    def _bind_round(self, trees: Sequence[_native.Tree], threads: _native.Threads) -> Sequence[Any]:
+        """Bind the trees of a round to the columns that they vote on, those that can be bound before their turn."""
+        if self._data.copies:
+            return [None] * len(trees)
+        _, columns = self._data.prepare(trees[0], threads)
+        return self._kind.bind_round(trees, columns, threads)
 
     def _train_in(self, shards: Shards, minipatches: Sequence[Minipatch[Labels[Label]]]) -> list[_Grown]:
         """Train a tree on each minipatch, each in one of the shards."""
@@ -208,10 +217,11 @@ class TreeLearner(BinnedLearner[Label]):
         return rule.credit(minipatch, codes.T, importances, predict)
 
     def _finish(
-        self, tree: _native.Tree, importances: Floats, threads: _native.Threads
+        self, tree: _native.Tree, importances: Floats, outputs: Any, threads: _native.Threads
     ) -> TrainedLearner[_native.Tree, Any]:
-        """Bind a tree to the columns that it votes on."""
-        outputs = self._kind.bind(*self._data.prepare(tree, threads), threads)
+        """Bind a tree to the columns that it votes on, unless it is bound."""
+        if outputs is None:
+            outputs = self._kind.bind(*self._data.prepare(tree, threads), threads)
         return TrainedLearner(tree, outputs, importances)
 
     def restart(self) -> Self:

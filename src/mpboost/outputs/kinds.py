@@ -69,6 +69,11 @@ class LearnerOutputs(Outputs[Label], Protocol[Label]):
     ) -> "NDArray[Label] | _native.AppliedTree":
         """Return what a task adds up: a tree that is applied in the same pass, or the outputs for all rows."""
 
+    def bind_round(
+        self, trees: Sequence[_native.Tree], columns: _native.BinnedColumns, threads: _native.Threads
+    ) -> "Sequence[_native.AppliedTree | None]":
+        """Do so for the trees of a round; None for trees whose outputs would take memory before their turn."""
+
     def check(self, predictions: ArrayLike, learner: str) -> NDArray[Label]:
         """Check that the predictions of a scikit-learn estimator are outputs of this kind."""
 
@@ -94,6 +99,14 @@ class Signs:
     def bind(self, tree: _native.Tree, columns: _native.BinnedColumns, threads: _native.Threads) -> _native.AppliedTree:
         """Return the tree with its columns: tasks add its votes while they apply it."""
         return _native.AppliedTree(tree, columns)
+
+    def bind_round(
+        self, trees: Sequence[_native.Tree], columns: _native.BinnedColumns, threads: _native.Threads
+    ) -> list[_native.AppliedTree]:
+        """Do so for the trees of a round, and prepare to find their votes."""
+        applied = [_native.AppliedTree(tree, columns) for tree in trees]
+        _native.prepare_votes(applied, threads)
+        return applied
 
     def make_output(self, n_rows: int) -> NDArray[np.int8]:
         """Allocate an array for the votes of a learner."""
@@ -149,6 +162,12 @@ class ClassVotes:
     def bind(self, tree: _native.Tree, columns: _native.BinnedColumns, threads: _native.Threads) -> _native.AppliedTree:
         """Return the tree with its columns: tasks add its votes while they apply it."""
         return _native.AppliedTree(tree, columns)
+
+    def bind_round(
+        self, trees: Sequence[_native.Tree], columns: _native.BinnedColumns, threads: _native.Threads
+    ) -> list[_native.AppliedTree]:
+        """Do so for the trees of a round."""
+        return [_native.AppliedTree(tree, columns) for tree in trees]
 
     def make_output(self, n_rows: int) -> NDArray[np.uint16]:
         """Allocate an array for the votes of a learner."""
@@ -282,6 +301,12 @@ class Values(Steps):
         out = self.make_output(columns.n_rows)
         self.apply(tree, columns, out, threads)
         return out
+
+    def bind_round(
+        self, trees: Sequence[_native.Tree], columns: _native.BinnedColumns, threads: _native.Threads
+    ) -> list[None]:
+        """Leave it for later: the numbers of all trees of a round would take much memory."""
+        return [None] * len(trees)
 
     def check(self, predictions: ArrayLike, learner: str) -> NDArray[np.float64]:
         """Check that predictions are finite numbers, one for each row."""
