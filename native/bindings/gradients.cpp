@@ -322,6 +322,28 @@ GradientLine as_line(const Rows<const float>& gradients, const Rows<const float>
           exploration};
 }
 
+// Gradients, hessians, weights, iterations, the chunks of all rows.
+using LineTuple = std::tuple<Rows<const float>, Rows<const float>, Optional<float>, std::vector<std::uint64_t>,
+                             std::optional<Matrix<const double>>>;
+
+LineDraws as_line_draws(const LineTuple& given, double smoothing, double exploration, std::uint64_t seed,
+                        std::int64_t first_row) {
+  const auto& [gradients, hessians, weights, iterations, chunks] = given;
+  check(chunks.has_value() || (gradients.ndim() > 0 && gradients.shape(0) > 0), "there must be a row to draw");
+  LineDraws draws{as_line(gradients, hessians, weights, smoothing, exploration), {}, {}};
+  if (chunks) {
+    const std::int64_t n_chunks = first_row / chunk_rows + (draws.line.rows.n_rows + chunk_rows - 1) / chunk_rows;
+    check(chunks->shape(1) == 2 && static_cast<std::int64_t>(chunks->shape(0)) >= n_chunks,
+          "all chunks must have a size and a weight");
+    for (std::size_t i = 0; i < chunks->shape(0); ++i)
+      draws.chunks.push_back({chunks->data()[2 * i], chunks->data()[2 * i + 1]});
+  } else {
+    check(first_row == 0, "a part of the rows needs the chunks of all rows");
+  }
+  for (const std::uint64_t iteration : iterations) draws.streams.emplace_back(seed, iteration, Purpose::observations);
+  return draws;
+}
+
 void bind_draw(nb::module_& module) {
   module.def(
       "measure_chunks",
@@ -343,46 +365,40 @@ void bind_draw(nb::module_& module) {
 
   module.def(
       "draw_by_gradient",
-      [](Rows<const float> gradients, Rows<const float> hessians, const Optional<float>& weights, double smoothing,
-         double exploration, std::int64_t n_drawn, std::uint64_t seed, const std::vector<std::uint64_t>& iterations,
-         Threads& threads, std::optional<Matrix<const double>> chunks, std::int64_t first_row) {
-        check(chunks.has_value() || (gradients.ndim() > 0 && gradients.shape(0) > 0), "there must be a row to draw");
-        const GradientLine line = as_line(gradients, hessians, weights, smoothing, exploration);
+      [](const std::vector<LineTuple>& given, double smoothing, double exploration, std::int64_t n_drawn,
+         std::uint64_t seed, Threads& threads, std::int64_t first_row) {
         check(1 <= n_drawn && n_drawn < (std::int64_t{1} << 31), "n_drawn must be at least 1, and below 2^31");
         check(first_row >= 0 && first_row % chunk_rows == 0, "parts of the rows must begin at whole chunks");
-        std::vector<ChunkSize> sizes;
-        if (chunks) {
-          const std::int64_t n_chunks = first_row / chunk_rows + (line.rows.n_rows + chunk_rows - 1) / chunk_rows;
-          check(chunks->shape(1) == 2 && static_cast<std::int64_t>(chunks->shape(0)) >= n_chunks,
-                "all chunks must have a size and a weight");
-          for (std::size_t i = 0; i < chunks->shape(0); ++i)
-            sizes.push_back({chunks->data()[2 * i], chunks->data()[2 * i + 1]});
-        } else {
-          check(first_row == 0, "a part of the rows needs the chunks of all rows");
+        std::vector<LineDraws> lines;
+        for (const LineTuple& one : given) {
+          lines.push_back(as_line_draws(one, smoothing, exploration, seed, first_row));
+          check(lines.back().line.rows.n_rows == lines.front().line.rows.n_rows, "lines must have equally many rows");
         }
-        std::vector<Stream> streams;
-        for (const std::uint64_t iteration : iterations) streams.emplace_back(seed, iteration, Purpose::observations);
-        std::vector<GradientDraw> draws;
+        std::vector<std::vector<GradientDraw>> draws;
         {
           nb::gil_scoped_release release;
-          draws = draw_by_gradient(line, sizes, first_row / chunk_rows, n_drawn, streams, threads);
+          draws = draw_by_gradient(lines, first_row / chunk_rows, n_drawn, threads);
         }
-        nb::list arrays;
-        for (GradientDraw& draw : draws)
-          arrays.append(nb::make_tuple(to_numpy(std::move(draw.rows)), to_numpy(std::move(draw.weights))));
-        return arrays;
+        nb::list all;
+        for (std::vector<GradientDraw>& of_line : draws) {
+          nb::list arrays;
+          for (GradientDraw& draw : of_line)
+            arrays.append(nb::make_tuple(to_numpy(std::move(draw.rows)), to_numpy(std::move(draw.weights))));
+          all.append(arrays);
+        }
+        return all;
       },
-      nb::sig("def draw_by_gradient(gradients: numpy.typing.NDArray[numpy.float32], hessians: "
-              "numpy.typing.NDArray[numpy.float32], weights: numpy.typing.NDArray[numpy.float32] | None, smoothing: "
-              "float, exploration: float, n_drawn: int, seed: int, iterations: collections.abc.Sequence[int], "
-              "threads: Threads, chunks: numpy.typing.NDArray[numpy.float64] | None = None, first_row: int = 0) -> "
-              "list[tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]]"),
-      nb::arg("gradients").noconvert(), nb::arg("hessians").noconvert(), nb::arg("weights").noconvert().none(),
-      nb::arg("smoothing"), nb::arg("exploration"), nb::arg("n_drawn"), nb::arg("seed"), nb::arg("iterations"),
-      nb::arg("threads"), nb::arg("chunks").noconvert().none() = nb::none(), nb::arg("first_row") = 0,
-      "For each iteration, draw rows by the sizes of their gradients, one for each of n_drawn equal parts of their "
-      "sum; return them, ascending, with the weights that make sums over them unbiased. A part of the rows, from "
-      "first_row on, needs what measure_chunks returns for all rows; its rows are numbered from 0.");
+      nb::sig("def draw_by_gradient(lines: collections.abc.Sequence[tuple[numpy.typing.NDArray[numpy.float32], "
+              "numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.float32] | None, "
+              "collections.abc.Sequence[int], numpy.typing.NDArray[numpy.float64] | None]], smoothing: float, "
+              "exploration: float, n_drawn: int, seed: int, threads: Threads, first_row: int = 0) -> "
+              "list[list[tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]]]"),
+      nb::arg("lines").noconvert(), nb::arg("smoothing"), nb::arg("exploration"), nb::arg("n_drawn"), nb::arg("seed"),
+      nb::arg("threads"), nb::arg("first_row") = 0,
+      "For each line (gradients, hessians, weights, iterations, chunks) and each of its iterations, draw rows by the "
+      "sizes of their gradients, one for each of n_drawn equal parts of their sum; return them, ascending, with the "
+      "weights that make sums over them unbiased. A part of the rows, from first_row on, needs as its chunks what "
+      "measure_chunks returns for all rows; its rows are numbered from 0.");
 }
 
 }  // namespace

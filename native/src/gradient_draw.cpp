@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace mpboost {
 namespace {
@@ -63,22 +65,23 @@ Scale make_scale(std::span<const ChunkSize> chunks, double exploration, std::int
 // The sizes of rows, computed when they are asked for, and those of their blocks.
 class Blocks {
  public:
-  Blocks(const GradientLine& line, Threads& threads)
+  explicit Blocks(const GradientLine& line)
       : line_(line),
         is_sized_(line.exploration < 1),
         compute_sizes_(kernels().gradient_sizes),
         sizes_(static_cast<std::size_t>((line.rows.n_rows + block_length - 1) / block_length)),
-        weights_(sizes_.size()) {
+        weights_(sizes_.size()) {}
+
+  // Sum up the sizes and weights of some rows, from a whole batch on.
+  void sum(std::int64_t begin, std::int64_t end) {
     const auto sum = kernels().sum_blocks;
-    threads.for_ranges(line.rows.n_rows, 4 * batch_rows, [&](std::int64_t begin, std::int64_t end) {
-      float row_sizes[batch_rows], row_weights[batch_rows];
-      for (std::int64_t first = begin; first < end; first += batch_rows) {
-        const std::int64_t n_blocks = std::min(batch_blocks, (end - first + block_length - 1) / block_length);
-        const auto [read_sizes, read_weights] = read(first, n_blocks * block_length, row_sizes, row_weights);
-        if (is_sized_) sum(read_sizes, n_blocks, sizes_.data() + first / block_length);
-        sum(read_weights, n_blocks, weights_.data() + first / block_length);
-      }
-    });
+    float row_sizes[batch_rows], row_weights[batch_rows];
+    for (std::int64_t first = begin; first < end; first += batch_rows) {
+      const std::int64_t n_blocks = std::min(batch_blocks, (end - first + block_length - 1) / block_length);
+      const auto [read_sizes, read_weights] = read(first, n_blocks * block_length, row_sizes, row_weights);
+      if (is_sized_) sum(read_sizes, n_blocks, sizes_.data() + first / block_length);
+      sum(read_weights, n_blocks, weights_.data() + first / block_length);
+    }
   }
 
   std::int64_t size() const { return std::ssize(sizes_); }
@@ -290,48 +293,108 @@ class PartedDraw {
   GradientDraw drawn_;
 };
 
-}  // namespace
-
-std::vector<ChunkSize> measure_chunks(const GradientLine& line, Threads& threads) {
-  return Blocks(line, threads).sum_chunks();
+// Call work(line, begin, end) for the parts of all lines, some parts of a line at a time, in any order.
+template <class Work>
+void for_parts(std::int64_t n_lines, std::int64_t n_parts, Threads& threads, Work work) {
+  threads.for_ranges(n_lines * n_parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const std::int64_t line = begin / n_parts, next = std::min(end, (line + 1) * n_parts);
+      work(static_cast<std::size_t>(line), begin - line * n_parts, next - line * n_parts);
+      begin = next;
+    }
+  });
 }
 
-std::vector<GradientDraw> draw_by_gradient(const GradientLine& line, std::span<const ChunkSize> chunks,
-                                           std::int64_t first_chunk, std::int64_t n_drawn,
-                                           std::span<const Stream> streams, Threads& threads) {
-  const Blocks blocks(line, threads);
-  std::vector<ChunkSize> own;
-  if (chunks.empty()) chunks = own = blocks.sum_chunks();
-  const Scale scale = make_scale(chunks, line.exploration, n_drawn, threads);
-  std::vector<double> chunk_lengths;
-  for (const auto& [size, weight] : chunks) chunk_lengths.push_back(scale.length(size, weight));
-  std::vector<std::int64_t> chunk_ends(chunks.size() + 1);  // that of no chunk is where the line begins
-  lay(std::ssize(chunks), chunk_lengths.data(), 0, n_drawn << scale.shift, chunk_ends.data() + 1);
-  const std::int64_t start = chunk_ends[static_cast<std::size_t>(first_chunk)];
-  const std::vector<std::int64_t> ends =
-      blocks.lay_blocks(scale, start, std::span(chunk_ends).subspan(static_cast<std::size_t>(first_chunk) + 1));
+// Sum up the rows of lines that have equally many.
+void sum_blocks(std::span<Blocks> lines, std::int64_t n_rows, Threads& threads) {
+  constexpr std::int64_t part_rows = 4 * batch_rows;
+  for_parts(std::ssize(lines), (n_rows + part_rows - 1) / part_rows, threads,
+            [&](std::size_t k, std::int64_t begin, std::int64_t end) {
+              lines[k].sum(begin * part_rows, std::min(end * part_rows, n_rows));
+            });
+}
 
-  constexpr std::int64_t part_blocks = 2048 / block_length;
-  std::vector<std::int64_t> part_ends{start};
-  for (std::int64_t end = part_blocks; end < blocks.size() + part_blocks; end += part_blocks)
-    part_ends.push_back(ends[static_cast<std::size_t>(std::min(end, blocks.size()) - 1)]);
-  std::vector<PartedDraw> draws;
-  for (const Stream& stream : streams) draws.emplace_back(Points{stream, scale.shift}, part_ends);
-  threads.for_ranges(std::ssize(part_ends) - 1, 1, [&](std::int64_t begin, std::int64_t end) {
-    Stretch stretch(blocks, scale);
+// A line whose blocks have their places. Threads draw parts of it.
+class LaidLine {
+ public:
+  static constexpr std::int64_t part_blocks = 2048 / block_length;
+
+  LaidLine(const Blocks& blocks, const Scale& scale, std::span<const ChunkSize> chunks, std::int64_t first_chunk,
+           std::int64_t n_drawn, std::span<const Stream> streams)
+      : blocks_(blocks), scale_(scale) {
+    std::vector<double> chunk_lengths;
+    for (const auto& [size, weight] : chunks) chunk_lengths.push_back(scale.length(size, weight));
+    std::vector<std::int64_t> chunk_ends(chunks.size() + 1);  // that of no chunk is where the line begins
+    lay(std::ssize(chunks), chunk_lengths.data(), 0, n_drawn << scale.shift, chunk_ends.data() + 1);
+    const std::int64_t start = chunk_ends[static_cast<std::size_t>(first_chunk)];
+    ends_ = blocks.lay_blocks(scale, start, std::span(chunk_ends).subspan(static_cast<std::size_t>(first_chunk) + 1));
+    part_ends_.push_back(start);
+    for (std::int64_t end = part_blocks; end < blocks.size() + part_blocks; end += part_blocks)
+      part_ends_.push_back(ends_[static_cast<std::size_t>(std::min(end, blocks.size()) - 1)]);
+    for (const Stream& stream : streams) draws_.emplace_back(Points{stream, scale.shift}, part_ends_);
+  }
+
+  // Draw some parts.
+  void draw(std::int64_t begin, std::int64_t end) {
+    Stretch stretch(blocks_, scale_);
     for (std::int64_t part = begin; part < end; ++part) {
-      std::int64_t position = part_ends[static_cast<std::size_t>(part)];
-      const std::int64_t last = std::min((part + 1) * part_blocks, blocks.size());
+      std::int64_t position = part_ends_[static_cast<std::size_t>(part)];
+      const std::int64_t last = std::min((part + 1) * part_blocks, blocks_.size());
       for (std::int64_t block = part * part_blocks; block < last; block += Stretch::max_blocks) {
-        stretch.enter(block, std::min(Stretch::max_blocks, last - block), position, ends.data() + block);
-        for (PartedDraw& draw : draws) draw.add(stretch, static_cast<std::size_t>(part));
+        stretch.enter(block, std::min(Stretch::max_blocks, last - block), position, ends_.data() + block);
+        for (PartedDraw& draw : draws_) draw.add(stretch, static_cast<std::size_t>(part));
         position = stretch.end();
       }
     }
+  }
+
+  std::span<PartedDraw> draws() { return draws_; }
+
+ private:
+  const Blocks& blocks_;
+  Scale scale_;
+  std::vector<std::int64_t> ends_, part_ends_;  // of blocks and of parts; the latter has one more, the start
+  std::vector<PartedDraw> draws_;
+};
+
+}  // namespace
+
+std::vector<ChunkSize> measure_chunks(const GradientLine& line, Threads& threads) {
+  Blocks blocks(line);
+  sum_blocks({&blocks, 1}, line.rows.n_rows, threads);
+  return blocks.sum_chunks();
+}
+
+std::vector<std::vector<GradientDraw>> draw_by_gradient(std::span<const LineDraws> lines, std::int64_t first_chunk,
+                                                        std::int64_t n_drawn, Threads& threads) {
+  std::vector<std::vector<GradientDraw>> drawn(lines.size());
+  if (lines.empty()) return drawn;
+  std::vector<Blocks> blocks;
+  for (const LineDraws& one : lines) blocks.emplace_back(one.line);
+  sum_blocks(blocks, lines.front().line.rows.n_rows, threads);
+  std::vector<std::vector<ChunkSize>> chunks;
+  std::vector<Scale> scales;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    chunks.push_back(lines[k].chunks.empty() ? blocks[k].sum_chunks() : lines[k].chunks);
+    scales.push_back(make_scale(chunks[k], lines[k].line.exploration, n_drawn, threads));
+  }
+  std::vector<std::optional<LaidLine>> laid(lines.size());
+  for_parts(std::ssize(lines), 1, threads, [&](std::size_t k, std::int64_t, std::int64_t) {
+    laid[k].emplace(blocks[k], scales[k], chunks[k], first_chunk, n_drawn, lines[k].streams);
   });
-  std::vector<GradientDraw> drawn(draws.size());
-  threads.for_ranges(std::ssize(drawn), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) drawn[k] = draws[k].finish();
+  const std::int64_t n_parts = (blocks.front().size() + LaidLine::part_blocks - 1) / LaidLine::part_blocks;
+  for_parts(std::ssize(lines), n_parts, threads,
+            [&](std::size_t k, std::int64_t begin, std::int64_t end) { laid[k]->draw(begin, end); });
+  std::vector<std::pair<PartedDraw*, GradientDraw*>> parted;
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    drawn[k].resize(lines[k].streams.size());
+    for (std::size_t j = 0; j < drawn[k].size(); ++j) parted.emplace_back(&laid[k]->draws()[j], &drawn[k][j]);
+  }
+  threads.for_ranges(std::ssize(parted), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) {
+      const auto [from, to] = parted[static_cast<std::size_t>(k)];
+      *to = from->finish();
+    }
   });
   return drawn;
 }

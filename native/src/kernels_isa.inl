@@ -73,10 +73,6 @@ void replace_by_softplus(double* values, std::int64_t n) {
     for (std::int64_t i = 0; i < size; ++i) values[i] = softplus_of(values[i], exps[i]);
   }
 }
-void log_exponential(double* values, std::int64_t n) {
-  replace_each(values, n, [](double x) { return log_positive(-log_positive(x)); });
-}
-
 template <int n_trees>
 void add_values_of(const LeavesOfTree* trees, std::int64_t n_rows, std::int64_t n_outputs, double* totals) {
   for (std::int64_t i = 0; i < n_rows; ++i, totals += n_outputs) {
@@ -159,9 +155,12 @@ const Kernels table{
     .expm1_of = replace_by_expm1,
     .logistic_of = replace_by_logistic,
     .softplus_of = replace_by_softplus,
-    .log_exponential = log_exponential,
     .find_limits = find_limits,
     .screen_items = screen_items,
+    .draw_log_exponentials = draw_log_exponentials,
+    .find_times = find_times,
+    .count_before = count_before,
+    .take_items = take_items,
     .find_codes_of_floats = find_codes<float>,
     .find_codes_of_doubles = find_codes<double>,
     .select_rows = select_rows,

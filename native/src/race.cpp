@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -23,23 +24,75 @@ std::int64_t choose_grain(std::size_t n_races) {
   return std::max<std::int64_t>(8, 64 / static_cast<std::int64_t>(n_races)) * batch_items;
 }
 
-// A time is log_time + rest, to the last bit: then no other numbers, of items that may be elsewhere, decide who is
-// first.
-struct Arrival {
-  double log_time, rest;
-  std::int64_t item;
-  bool operator<(const Arrival& other) const {  // without branches
-    const bool is_level = log_time == other.log_time, is_equal = is_level & (rest == other.rest);
-    return (log_time < other.log_time) | (is_level & (rest < other.rest)) | (is_equal & (item < other.item));
-  }
-};
+constexpr std::int64_t no_item = std::numeric_limits<std::int64_t>::min();
+constexpr Arrival never{infinity, -infinity, no_item};  // not even who never arrives comes before it
 
-// The arrival of an item that drew an exponential number, given its logarithm and that of the weight.
-Arrival compute_arrival(double log_exponential, double log_weight, std::int64_t item) {
-  const double time = log_exponential - log_weight, back = log_exponential - time;
-  const double rest = (log_exponential - (time + back)) + (back - log_weight);
-  return {time, std::isfinite(time) ? rest : 0.0, item};
-}
+// The items that race, in their order, and when they arrive; in memory that grows without being cleared.
+class Heat {
+ public:
+  std::int64_t size() const { return size_; }
+  std::int64_t n_arrived() const { return n_arrived_; }
+  const std::int64_t* items() const { return items_.get(); }
+  ArrivalColumns columns() const { return {log_times_.get(), rests_.get(), items_.get(), size_}; }
+  Arrival operator[](std::int64_t k) const { return {log_times_[k], rests_[k], items_[k]}; }
+
+  // Add items: write(where) writes up to n of them, and up to compressed_items more that do not count.
+  template <class Write>
+  void add_items(std::int64_t n, Write write) {
+    if (size_ + n + compressed_items > room_) {
+      room_ = std::max(2 * room_, size_ + n + compressed_items);
+      auto items = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(room_));
+      std::copy_n(items_.get(), size_, items.get());
+      items_ = std::move(items);
+    }
+    size_ += write(items_.get() + size_);
+  }
+
+  // Find out when the items arrive, if they do so before a deadline: draw(log_exponentials) draws for all of them.
+  template <class Draw, class LogWeight>
+  void find_times(double deadline, Draw draw, LogWeight log_weight) {
+    log_times_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(size_));
+    rests_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(size_));
+    draw(log_times_.get());
+    for (std::int64_t k = 0; k < size_; ++k) rests_[k] = log_weight(items_[k]);
+    deadline_ = deadline;
+    n_arrived_ = kernels().find_times(deadline, size_, log_times_.get(), rests_.get());
+  }
+
+  // The deadline, by which the last of them arrives; then when that is, to look up if there is no deadline.
+  double deadline() const { return deadline_; }
+  double find_latest() const {
+    double latest = -infinity;
+    for (std::int64_t k = 0; k < size_; ++k)
+      if (const double time = log_times_[static_cast<std::size_t>(k)]; time < infinity) latest = std::max(latest, time);
+    return latest;
+  }
+
+  // Join the heats of parts of the items, in their order.
+  static Heat join(std::span<const Heat* const> parts) {
+    Heat all;
+    for (const Heat* part : parts) all.size_ += part->size_;
+    all.items_ = std::make_unique_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(all.size_));
+    all.log_times_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(all.size_));
+    all.rests_ = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(all.size_));
+    std::int64_t first = 0;
+    for (const Heat* part : parts) {
+      std::copy_n(part->items_.get(), part->size_, all.items_.get() + first);
+      std::copy_n(part->log_times_.get(), part->size_, all.log_times_.get() + first);
+      std::copy_n(part->rests_.get(), part->size_, all.rests_.get() + first);
+      first += part->size_;
+      all.n_arrived_ += part->n_arrived_;
+      all.deadline_ = part->deadline_;
+    }
+    return all;
+  }
+
+ private:
+  std::int64_t size_ = 0, room_ = 0, n_arrived_ = 0;
+  double deadline_ = infinity;
+  std::unique_ptr<std::int64_t[]> items_;
+  std::unique_ptr<double[]> log_times_, rests_;
+};
 
 // The chance that an item has arrived by the time exp(d * width) / weight. The table begins at exp(-45), before the
 // least time that can be drawn, 2^-53 = exp(-36.7), and ends at exp(4), when all but exp(-54) have arrived.
@@ -284,7 +337,7 @@ Screen choose_screen(const Source& source, std::int64_t n, std::int64_t n_races)
   source.each(stride, [&](double w, std::int64_t n_items) {
     if (w > -infinity) counts[static_cast<int>((high - w) * per_width) + 1] += static_cast<double>(n_items);
   });
-  int levels[Screen::max_levels];  // that have items, in ascending order
+  int levels[Screen::max_levels + 2];  // that have items, in ascending order
   int n_used = 0;
   for (int level = 1; level <= n_levels; ++level) {
     levels[n_used] = level;
@@ -293,11 +346,15 @@ Screen choose_screen(const Source& source, std::int64_t n, std::int64_t n_races)
 
   const std::optional<Chances> own_chances = width == fine_width ? std::nullopt : std::optional<Chances>(width);
   const Chances& chances = own_chances ? *own_chances : fine_chances;
-  const auto expected = [&](int deadline) {  // arrivals, if all have the least weight of their level
-    double sum = 0.0;
-    for (int k = 0; k < n_used && deadline - levels[k] >= chances.first(); ++k)
-      sum += counts[levels[k]] * chances(deadline - levels[k]);
-    return sum;
+  // Arrivals, if all have the least weight of their level; two sums at a time take half as long.
+  const auto expected = [&](int deadline) {
+    double even = 0.0, odd = 0.0;
+    levels[n_used] = levels[n_used + 1] = 0;
+    for (int k = 0; k < n_used && deadline - levels[k] >= chances.first(); k += 2) {
+      even += counts[levels[k]] * chances(deadline - levels[k]);
+      odd += counts[levels[k + 1]] * chances(deadline - levels[k + 1]);
+    }
+    return even + odd;
   };
   const double share = static_cast<double>(n) / static_cast<double>(stride);
   // Four standard deviations more: in about 1 of 30 000 draws too few pass, and all items must be looked at again.
@@ -311,32 +368,30 @@ Screen choose_screen(const Source& source, std::int64_t n, std::int64_t n_races)
   return {high, width, n_levels, late, chances};
 }
 
-// The logarithms of the exponential numbers that items draw.
-std::vector<double> draw_log_exponentials(std::span<const std::int64_t> items, const Stream& stream,
-                                          std::int64_t first_item = 0) {
+// Draw the logarithms of exponential numbers for items, whose numbers begin with first_item.
+void draw_log_exponentials(std::span<const std::int64_t> items, std::int64_t first_item, const Stream& stream,
+                           double* draws) {
   const Lots lots(stream);
-  std::vector<double> draws(items.size());
-  std::uint64_t upper = 0;
-  Lots::Keys keys = lots.keys(upper);
-  for (std::size_t k = 0; k < items.size(); ++k) {
-    const auto number = static_cast<std::uint64_t>(first_item + items[k]);
-    if (number >> 32 != upper) [[unlikely]] {
-      upper = number >> 32;
-      keys = lots.keys(number);
-    }
-    draws[k] = uniform(lots.bits(number, keys));
+  const auto number = [&](std::size_t k) { return static_cast<std::uint64_t>(first_item + items[k]); };
+  for (std::size_t first = 0; first < items.size();) {  // as long as keys are the same, mostly to the end
+    std::uint64_t difference = 0;
+    for (std::size_t k = first; k < items.size(); ++k) difference |= number(k) ^ number(first);
+    std::size_t end = items.size();
+    if (difference >> 32) [[unlikely]]
+      for (end = first; end < items.size() && (number(end) ^ number(first)) >> 32 == 0;) ++end;
+    kernels().draw_log_exponentials(lots, lots.keys(number(first)), items.data() + first, first_item,
+                                    static_cast<std::int64_t>(end - first), draws + first);
+    first = end;
   }
-  kernels().log_exponential(draws.data(), static_cast<std::int64_t>(items.size()));
-  return draws;
 }
 
 // Find the items of a range that pass the screen, for each race: the limit of an item is looked up once. Items draw by
 // their numbers, which begin with first_item: a whole number of batches.
 template <class Limits>
-std::vector<std::vector<std::int64_t>> find_passing(const Limits& limits, std::int64_t begin, std::int64_t end,
-                                                    std::span<const Stream> streams, std::int64_t first_item) {
+std::vector<Heat> find_passing(const Limits& limits, std::int64_t begin, std::int64_t end,
+                               std::span<const Stream> streams, std::int64_t first_item) {
   const auto screen_items = kernels().screen_items;
-  std::vector<std::vector<std::int64_t>> passing(streams.size());
+  std::vector<Heat> passing(streams.size());
   std::vector<Lots::Keys> keys(streams.size());
   std::uint32_t of_batch[batch_items] = {};
   for (std::int64_t first = begin; first < end; first += batch_items) {
@@ -347,141 +402,153 @@ std::vector<std::vector<std::int64_t>> find_passing(const Limits& limits, std::i
       std::ranges::transform(streams, keys.begin(), [&](const Stream& stream) {
         return Lots(stream).keys(static_cast<std::uint64_t>(number));
       });
-    for (std::size_t k = 0; k < streams.size(); ++k) {
-      std::int64_t passed[batch_items];
-      std::size_t n_passed = 0;
-      for (std::int64_t i = 0; i < n; i += 64) {
-        std::uint64_t bits = screen_items(keys[k], static_cast<std::uint32_t>(number + i), of_batch + i);
-        if (n - i < 64) bits &= (std::uint64_t{1} << (n - i)) - 1;
-        for (; bits; bits &= bits - 1) passed[n_passed++] = first + i + std::countr_zero(bits);
-      }
-      passing[k].insert(passing[k].end(), passed, passed + n_passed);
-    }
+    for (std::size_t k = 0; k < streams.size(); ++k)
+      passing[k].add_items(n, [&](std::int64_t* passed) {
+        return screen_items(keys[k], static_cast<std::uint32_t>(number), of_batch, first, n, passed);
+      });
   }
   return passing;
 }
 
-// Draw the arrivals before the screen's deadline, for each race; in the order of items.
+// Draw the arrivals before the screen's deadline, for each race.
 template <class Source>
-std::vector<std::vector<Arrival>> draw_arrivals(const Source& source, const Screen& screen,
-                                                std::span<const Stream> streams, std::int64_t first_item,
-                                                Threads& threads) {
+std::vector<Heat> draw_arrivals(const Source& source, const Screen& screen, std::span<const Stream> streams,
+                                std::int64_t first_item, Threads& threads) {
   const typename Source::Limits limits(source, screen);
-  const double deadline = screen.deadline();
   struct Piece {
     std::int64_t begin;
-    std::vector<std::vector<Arrival>> arrivals;
+    std::vector<Heat> heats;
   };
   std::vector<Piece> pieces;
   std::mutex mutex;
   threads.for_ranges(source.n_items, choose_grain(streams.size()), [&](std::int64_t begin, std::int64_t end) {
-    const auto passing = find_passing(limits, begin, end, streams, first_item);
-    Piece piece{begin, std::vector<std::vector<Arrival>>(streams.size())};
+    Piece piece{begin, find_passing(limits, begin, end, streams, first_item)};
     for (std::size_t k = 0; k < streams.size(); ++k) {
-      const std::vector<double> drawn = draw_log_exponentials(passing[k], streams[k], first_item);
-      std::vector<Arrival>& arrivals = piece.arrivals[k];
-      arrivals.resize(drawn.size() + 1);
-      std::size_t n_arrived = 0;
-      for (std::size_t j = 0; j < drawn.size(); ++j) {
-        const double w = source[passing[k][j]];
-        const Arrival arrival = compute_arrival(drawn[j], w, passing[k][j]);
-        arrivals[n_arrived] = arrival;  // kept only if the next line counts it: no branch
-        n_arrived += (arrival.log_time <= deadline) & (w > -infinity);
-      }
-      arrivals.resize(n_arrived);
+      Heat& heat = piece.heats[k];
+      const auto draw = [&](double* draws) {
+        draw_log_exponentials({heat.items(), static_cast<std::size_t>(heat.size())}, first_item, streams[k], draws);
+      };
+      heat.find_times(screen.deadline(), draw, [&](std::int64_t item) { return source[item]; });
     }
     const std::scoped_lock lock(mutex);
     pieces.push_back(std::move(piece));
   });
-  if (pieces.size() == 1) return std::move(pieces.front().arrivals);
+  if (pieces.size() == 1) return std::move(pieces.front().heats);
   std::ranges::sort(pieces, {}, &Piece::begin);  // threads finish in any order
-  std::vector<std::vector<Arrival>> all(streams.size());
+  std::vector<Heat> all(streams.size());
   threads.for_ranges(std::ssize(all), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
-      for (const Piece& piece : pieces) all[k].insert(all[k].end(), piece.arrivals[k].begin(), piece.arrivals[k].end());
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
+      std::vector<const Heat*> parts;
+      for (const Piece& piece : pieces) parts.push_back(&piece.heats[k]);
+      all[k] = Heat::join(parts);
+    }
   });
   return all;
 }
 
 // At least the first n items to arrive in each race, or all that have a positive weight.
 template <class Source>
-std::vector<std::vector<Arrival>> run_heats(const Source& source, std::int64_t n, std::span<const Stream> streams,
-                                            std::int64_t first_item, Threads& threads) {
+std::vector<Heat> run_heats(const Source& source, std::int64_t n, std::span<const Stream> streams,
+                            std::int64_t first_item, Threads& threads) {
   const Screen screen = choose_screen(source, n, static_cast<std::int64_t>(streams.size()));
   auto heats = draw_arrivals(source, screen, streams, first_item, threads);
   if (screen.is_open()) return heats;
   for (std::size_t k = 0; k < streams.size(); ++k)
-    if (static_cast<std::int64_t>(heats[k].size()) < n)  // too few were in time: wait for all
+    if (heats[k].n_arrived() < n)  // too few were in time: wait for all
       heats[k] =
           std::move(draw_arrivals(source, Screen(screen.origin()), streams.subspan(k, 1), first_item, threads).front());
   return heats;
 }
 
-// Orders arrivals roughly, by classes of times, so that only those of one class must be put in order to find the n-th.
+// Finds who is the n-th to arrive: counts who comes before some times, which takes vectors only, until few are left
+// between two of these. It may be asked for ever later ones.
 class Ranking {
  public:
-  explicit Ranking(const std::vector<Arrival>& arrivals) : arrivals_(arrivals), classes_(arrivals.size()) {
-    double latest = -infinity;
-    for (const Arrival& arrival : arrivals) latest = arrival.log_time > latest ? arrival.log_time : latest;
-    for (std::size_t k = 0; k < arrivals.size(); ++k) {
-      double distance = (latest - arrivals[k].log_time) * per_unit;
-      distance = distance < last_class ? distance : last_class;  // also if it is NaN
-      classes_[k] = static_cast<std::uint16_t>(last_class - static_cast<int>(distance));
-      ++counts_[classes_[k]];
-    }
+  explicit Ranking(const Heat& heat)
+      : heat_(heat), arrivals_(heat.columns()), count_before_(kernels().count_before), latest_(heat.deadline()) {
+    if (latest_ == infinity) latest_ = heat.find_latest();
   }
 
   // The arrival that n others come before.
-  Arrival find(std::int64_t n) const {
-    if (n >= static_cast<std::int64_t>(arrivals_.size()))
-      return {infinity, infinity, std::numeric_limits<std::int64_t>::max()};
-    std::size_t its_class = 0;
-    for (; n >= counts_[its_class]; ++its_class) n -= counts_[its_class];
-    std::vector<Arrival> equals;
-    for (std::size_t k = 0; k < arrivals_.size(); ++k)
-      if (classes_[k] == its_class) equals.push_back(arrivals_[k]);
-    std::nth_element(equals.begin(), equals.begin() + n, equals.end());
-    return equals[static_cast<std::size_t>(n)];
+  Arrival find(std::int64_t n) {
+    if (n >= heat_.n_arrived()) return never;
+    narrow(n);
+    std::vector<Arrival> some(static_cast<std::size_t>(n_high_ - n_low_ + 1));
+    std::size_t n_some = 0;
+    for (std::int64_t k = 0; k < arrivals_.size; ++k) {
+      some[n_some] = heat_[k];  // kept only if the next line counts it: no branch
+      n_some += (low_ <= arrivals_.log_times[k]) & (arrivals_.log_times[k] < high_);
+    }
+    const auto nth = some.begin() + (n - n_low_);
+    std::nth_element(some.begin(), nth, some.end() - 1);
+    return *nth;
   }
 
  private:
-  static constexpr int last_class = 511;
-  static constexpr double per_unit = 64.0;  // most arrivals are the latest: 1.5 % of them are in the last class
+  static constexpr std::int64_t n_few = 24;
+  static constexpr int most_steps = 24;  // enough, unless times are far apart or equal
 
-  const std::vector<Arrival>& arrivals_;
-  std::vector<std::uint16_t> classes_;
-  std::int64_t counts_[last_class + 1] = {};
+  // Arrivals by some time are at first in proportion to it, and times are known by their logarithms.
+  void narrow(std::int64_t n) {
+    high_ = infinity;
+    n_high_ = heat_.n_arrived();
+    double distance = 1.0 / 16;
+    double pivot = latest_ + log_of(static_cast<double>(n + 1) / static_cast<double>(n_high_));
+    for (int step = 0; step < most_steps && n_high_ - n_low_ > n_few; ++step) {
+      const std::int64_t n_before = count_before_(arrivals_.log_times, arrivals_.size, pivot);
+      const bool is_low = n_before <= n;
+      (is_low ? low_ : high_) = pivot;
+      (is_low ? n_low_ : n_high_) = n_before;
+      if (std::isfinite(low_) && std::isfinite(high_)) {
+        pivot = interpolate(n);
+      } else {
+        pivot += is_low ? distance : -distance;
+        distance *= 2;
+      }
+    }
+  }
+
+  // A time between the two that is likely to be on the other side of the n-th arrival than the one that is farther.
+  double interpolate(std::int64_t n) const {
+    const auto size = static_cast<double>(n_high_ - n_low_), place = static_cast<double>(n - n_low_) + 0.5;
+    const double error = 0.5 * std::sqrt(size) + 1.0;
+    const double aim = place > 0.5 * size ? place - error : place + error;
+    return low_ + (high_ - low_) * std::clamp(aim / size, 0.05, 0.95);
+  }
+
+  const Heat& heat_;
+  ArrivalColumns arrivals_;
+  std::int64_t (*count_before_)(const double*, std::int64_t, double);
+  double latest_, low_ = -infinity, high_ = infinity;
+  std::int64_t n_low_ = 0, n_high_ = 0;  // who come before these times
 };
 
+// Add those items of a heat, n of them, that come neither before one arrival nor after another.
+void add_items(const Heat& heat, const Arrival& from, const Arrival& to, std::int64_t n,
+               std::vector<std::int64_t>& items) {
+  const std::size_t size = items.size(), new_size = size + static_cast<std::size_t>(n);
+  items.resize(new_size + compressed_items);
+  kernels().take_items(heat.columns(), from, to, items.data() + size);
+  items.resize(new_size);
+}
+
 // Fill up the arrivals with those of a heat, in the order of items.
-void add_heat(const std::vector<Arrival>& heat, std::int64_t n_first, std::int64_t n_next, Arrivals& arrivals) {
-  const auto size = static_cast<std::int64_t>(heat.size());
-  n_first = std::min(n_first - static_cast<std::int64_t>(arrivals.first.size()), size);
-  n_next = std::min(n_next - static_cast<std::int64_t>(arrivals.next.size()), size - n_first);
-  const Ranking ranking(heat);
-  const Arrival first_next = ranking.find(n_first), first_loser = n_next ? ranking.find(n_first + n_next) : first_next;
-  std::size_t n = arrivals.first.size(), m = arrivals.next.size();
-  // Kept only if it is counted: no branch, which could not be predicted.
-  arrivals.first.resize(n + static_cast<std::size_t>(n_first) + 1);
-  arrivals.next.resize(m + static_cast<std::size_t>(n_next) + 1);
-  for (const Arrival& arrival : heat) {
-    const bool is_first = arrival < first_next, is_next = !is_first & (arrival < first_loser);
-    arrivals.first[n] = arrival.item;
-    arrivals.next[m] = arrival.item;
-    n += is_first;
-    m += is_next;
-  }
-  arrivals.first.pop_back();
-  arrivals.next.pop_back();
+void add_heat(const Heat& heat, std::int64_t n_first, std::int64_t n_next, Arrivals& arrivals) {
+  n_first = std::min(n_first - static_cast<std::int64_t>(arrivals.first.size()), heat.n_arrived());
+  n_next = std::min(n_next - static_cast<std::int64_t>(arrivals.next.size()), heat.n_arrived() - n_first);
+  Ranking ranking(heat);
+  const Arrival first_next = ranking.find(n_first);
+  add_items(heat, {-infinity, -infinity, no_item}, first_next, n_first, arrivals.first);
+  if (n_next > 0) add_items(heat, first_next, ranking.find(n_first + n_next), n_next, arrivals.next);
 }
 
 // The items that have weight zero race in a second heat, if all others are in.
 template <class Source>
-std::vector<Arrival> run_second_heat(const Source& source, std::int64_t n, const Stream& stream,
-                                     std::int64_t first_item, Threads& threads) {
+Heat run_second_heat(const Source& source, std::int64_t n, const Stream& stream, std::int64_t first_item,
+                     Threads& threads) {
   const auto invert = [&](std::int64_t i) { return source[i] > -infinity ? -infinity : 0.0; };
   const ComputedSource<decltype(invert)> others{source.n_items, invert};
-  return run_heats(others, n, {&stream, 1}, first_item, threads).front();
+  return std::move(run_heats(others, n, {&stream, 1}, first_item, threads).front());
 }
 
 template <class Source>
@@ -496,7 +563,7 @@ std::vector<Arrivals> race_source(const Source& source, std::int64_t n_first, st
       add_heat(heats[k], n_first, n_next, all[k]);
   });
   for (std::size_t k = 0; k < streams.size(); ++k) {
-    const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());
+    const std::int64_t n_left = n - heats[k].n_arrived();
     if (n_left <= 0) continue;
     add_heat(run_second_heat(source, n_left, streams[k], 0, threads), n_first, n_next, all[k]);
     std::ranges::sort(all[k].first);
@@ -506,9 +573,10 @@ std::vector<Arrivals> race_source(const Source& source, std::int64_t n_first, st
 }
 
 // The first n of a heat, in the order of items.
-void add_times(const std::vector<Arrival>& heat, double number, std::int64_t n, Candidates& candidates) {
+void add_times(const Heat& heat, double number, std::int64_t n, Candidates& candidates) {
   const Arrival first_loser = Ranking(heat).find(n);
-  for (const Arrival& arrival : heat) {
+  for (std::int64_t k = 0; k < heat.size(); ++k) {
+    const Arrival arrival = heat[k];
     if (!(arrival < first_loser)) continue;
     candidates.items.push_back(arrival.item);
     candidates.times.insert(candidates.times.end(), {number, arrival.log_time, arrival.rest});
@@ -522,7 +590,7 @@ std::vector<Candidates> race_part_of(const Source& source, std::int64_t n, std::
   if (n <= 0 || streams.empty()) return all;
   const auto heats = run_heats(source, n, streams, first_item, threads);
   for (std::size_t k = 0; k < streams.size(); ++k) {
-    const std::int64_t n_left = n - static_cast<std::int64_t>(heats[k].size());
+    const std::int64_t n_left = n - heats[k].n_arrived();
     add_times(heats[k], 0.0, n, all[k]);
     if (n_left > 0) add_times(run_second_heat(source, n_left, streams[k], first_item, threads), 1.0, n_left, all[k]);
   }
@@ -574,7 +642,8 @@ template std::vector<Candidates> race_part(const VoteWeights<std::int32_t>&, std
                                            std::span<const Stream>, Threads&);
 
 std::vector<double> log_arrivals(const double* log_weights, std::span<const std::int64_t> items, const Stream& stream) {
-  std::vector<double> log_times = draw_log_exponentials(items, stream);
+  std::vector<double> log_times(items.size());
+  draw_log_exponentials(items, 0, stream, log_times.data());
   for (std::size_t k = 0; k < items.size(); ++k) log_times[k] -= log_weights[k];
   return log_times;
 }

@@ -112,8 +112,9 @@ def test_boost_matches_the_oracle(kind, options):
         singles = [each.astype(np.float32) for each in (gradients, hessians)]
         of_round = spy.patches[t - 1 : t - 1 + model.round_size] if (t - 1) % model.round_size == 0 else []
         for s, other in enumerate(of_round, start=t):
-            draw = exploration, spy.sampler.n_drawn, other.seed, np.array([s]), _native.Threads(1)
-            ((rows, counts),) = _native.draw_by_gradient(*singles, spy.task.predictors[0].weights, 0.0, *draw)
+            line = *singles, spy.task.predictors[0].weights, [s], None
+            draw = exploration, spy.sampler.n_drawn, other.seed, _native.Threads(1)
+            (((rows, counts),),) = _native.draw_by_gradient([line], 0.0, *draw)
             np.testing.assert_array_equal(other.rows, rows)
             np.testing.assert_array_equal(other.counts, counts)
             for given, expected in zip((other.gradients, other.hessians), oracle.find_slopes(other), strict=True):

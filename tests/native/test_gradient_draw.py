@@ -33,9 +33,14 @@ def draw(state, threads, exploration=0.2, n_drawn=500, seed=0, iteration=0):
     return rows, weights
 
 
-def draw_several(state, threads, iterations, exploration=0.2, n_drawn=500, seed=0, **part):
-    arguments = {"exploration": exploration, "n_drawn": n_drawn, "seed": seed, "iterations": np.array(iterations)}
-    return _native.draw_by_gradient(**state, **arguments, threads=threads, **part)
+def draw_several(state, threads, iterations, exploration=0.2, n_drawn=500, seed=0, chunks=None, first_row=0):
+    line = make_line(state, iterations, chunks)
+    size = exploration, n_drawn, seed
+    return _native.draw_by_gradient([line], state.get("smoothing", 0.1), *size, threads, first_row)[0]
+
+
+def make_line(state, iterations, chunks=None):
+    return state["gradients"], state["hessians"], state["weights"], [*iterations], chunks
 
 
 def find_lengths(state, exploration):
@@ -178,7 +183,31 @@ def test_draw_by_gradient_draws_each_iteration_as_if_alone(threads, n_drawn):
     alone = [draw(state, threads, iteration=iteration, n_drawn=n_drawn) for iteration in (7, 3, 5)]
     for several, single in zip(together, alone, strict=True):
         assert_all_equal([several, single])
-    assert draw_several(state, threads, np.empty(0, dtype=np.int64)) == []
+    assert draw_several(state, threads, []) == []
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("n_drawn", [300, 30_000])
+def test_draw_by_gradient_draws_from_each_line_as_if_alone(shape, n_drawn):
+    states = [make_draw(20_003, shape, seed=seed) for seed in range(3)]
+    states[1]["weights"] = None
+    turns = [[1, 4, 7], [2], []]
+    for n_threads in (1, 3):
+        threads = _native.Threads(n_threads)
+        lines = [make_line(state, iterations) for state, iterations in zip(states, turns, strict=True)]
+        drawn = _native.draw_by_gradient(lines, 0.1, 0.2, n_drawn, 5, threads)
+        for state, iterations, of_line in zip(states, turns, drawn, strict=True):
+            alone = draw_several(state, threads, iterations, n_drawn=n_drawn, seed=5)
+            assert len(of_line) == len(alone) == len(iterations)
+            for several, single in zip(of_line, alone, strict=True):
+                assert_all_equal([several, single])
+    assert _native.draw_by_gradient([], 0.1, 0.2, n_drawn, 5, threads) == []
+
+
+def test_draw_by_gradient_rejects_lines_of_unequal_length(threads):
+    lines = [make_line(make_draw(n_rows), [1]) for n_rows in (10, 11)]
+    with pytest.raises(ValueError, match="equally many rows"):
+        _native.draw_by_gradient(lines, 0.1, 0.2, 5, 0, threads)
 
 
 @settings(max_examples=25)
@@ -232,6 +261,7 @@ def test_draw_by_gradient_takes_gradients_of_any_size(kernels, threads, scale):
     ],
 )
 def test_draw_by_gradient_rejects_wrong_arguments(threads, wrong, message):
-    arguments = make_draw(10) | {"exploration": 0.2, "n_drawn": 5, "seed": 0, "iterations": np.arange(1)}
+    arguments = make_draw(10) | {"exploration": 0.2, "n_drawn": 5, "seed": 0, "iterations": [0]} | wrong
+    state = {name: arguments.pop(name) for name in ("gradients", "hessians", "weights", "smoothing")}
     with pytest.raises(ValueError, match=message):
-        _native.draw_by_gradient(**(arguments | wrong), threads=threads)
+        draw_several(state, threads, **arguments)

@@ -37,6 +37,7 @@ WEIGHTS = {
     "one far above": lambda rng, size: np.where(np.arange(size) == size - 1, 1e6, rng.normal(size=size)),
     "one far below": lambda rng, size: np.where(np.arange(size) == 0, -1e6, rng.normal(size=size)),
     "one immense": lambda rng, size: np.where(np.arange(size) == size // 2, 1e308, rng.normal(size=size)),
+    "some infinite": lambda rng, size: np.where(rng.random(size) < 0.5, np.inf, rng.normal(size=size)),
     "two clusters": lambda rng, size: np.where(rng.random(size) < 0.1, 4000.0, 0.0) + rng.normal(size=size),
     "outputs of votes": lambda rng, size: -np.logaddexp(0.0, rng.integers(-300, 600, size=size)),
 }

@@ -35,11 +35,18 @@ struct GradientLine {
 // The sizes of the chunks of these rows.
 std::vector<ChunkSize> measure_chunks(const GradientLine& line, Threads& threads);
 
-// For each stream, divide the line into n_drawn equal parts and draw a point in each of them; return the rows that
-// points fall on. These rows may be a part of all: then `chunks` has the sizes of the chunks of all rows, and this part
-// begins with chunk first_chunk. Rows are numbered from the beginning of the part.
-std::vector<GradientDraw> draw_by_gradient(const GradientLine& line, std::span<const ChunkSize> chunks,
-                                           std::int64_t first_chunk, std::int64_t n_drawn,
-                                           std::span<const Stream> streams, Threads& threads);
+// Draws from a line, one for each stream. If its rows are a part of all, `chunks` has the sizes of the chunks of all
+// rows; else it is empty.
+struct LineDraws {
+  GradientLine line;
+  std::vector<Stream> streams;
+  std::vector<ChunkSize> chunks;
+};
+
+// For each line and stream, divide the line into n_drawn equal parts and draw a point in each of them; return the rows
+// that points fall on. Lines have equally many rows; a part of the rows begins with chunk first_chunk. Rows are
+// numbered from the beginning of the part.
+std::vector<std::vector<GradientDraw>> draw_by_gradient(std::span<const LineDraws> lines, std::int64_t first_chunk,
+                                                        std::int64_t n_drawn, Threads& threads);
 
 }  // namespace mpboost

@@ -215,6 +215,29 @@ struct LevelLimits {
   const std::uint32_t* limits;
 };
 
+// When an item arrives: the time is log_time + rest, to the last bit. Then no other numbers, of items that may be
+// elsewhere, decide who is first.
+struct Arrival {
+  double log_time, rest;
+  std::int64_t item;
+
+  [[gnu::always_inline]] bool operator<(const Arrival& other) const {
+    bool is_before = log_time < other.log_time;
+    if (log_time == other.log_time) [[unlikely]]
+      is_before = rest < other.rest || (rest == other.rest && item < other.item);
+    return is_before;
+  }
+};
+
+// The arrivals of a race, in the order of items.
+struct ArrivalColumns {
+  const double *log_times, *rests;
+  const std::int64_t* items;
+  std::int64_t size;
+};
+
+inline constexpr std::int64_t compressed_items = 8;  // that may be written at a time, though fewer count
+
 inline constexpr int edge_block = 16;  // edges that are compared with one value at a time
 
 // The edges between the bins of a feature, ascending, as single or double precision has them: an edge is below a value
@@ -282,12 +305,22 @@ struct Kernels {
   void (*expm1_of)(double* values, std::int64_t n);
   void (*logistic_of)(double* values, std::int64_t n);
   void (*softplus_of)(double* values, std::int64_t n);
-  // Turn uniform numbers in (0, 1) into logarithms of exponential ones: log(-log(u)).
-  void (*log_exponential)(double* values, std::int64_t n);
-  // Look up the limits of some items of a race. Then tell which of 64 items, from `first` on, reach their limits with
-  // the leading bits that they draw.
+  // Look up the limits of some items of a race. Then write those of n items, from `first` on, that reach their limits
+  // with the leading bits that they draw, given the lower bits of the number that the first one draws by; return how
+  // many do. May read limits up to a multiple of 64, and write compressed_items more.
   void (*find_limits)(const double* log_weights, std::int64_t n, const LevelLimits& levels, std::uint32_t* limits);
-  std::uint64_t (*screen_items)(Lots::Keys keys, std::uint32_t first, const std::uint32_t* limits);
+  std::int64_t (*screen_items)(Lots::Keys keys, std::uint32_t number, const std::uint32_t* limits, std::int64_t first,
+                               std::int64_t n, std::int64_t* passed);
+  // Draw the logarithms of exponential numbers for items, whose numbers begin with first_item and have the same keys.
+  void (*draw_log_exponentials)(const Lots& lots, Lots::Keys keys, const std::int64_t* items, std::int64_t first_item,
+                                std::int64_t n, double* draws);
+  // Turn these logarithms and those of weights into times and their rests. Who has no weight or arrives after the
+  // deadline arrives never: at infinity. Return how many do arrive.
+  std::int64_t (*find_times)(double deadline, std::int64_t n, double* log_times, double* rests);
+  // How many arrive before a time. Then write the items of those that do not come before `from`, but before `to`;
+  // return how many they are. May write compressed_items more.
+  std::int64_t (*count_before)(const double* log_times, std::int64_t n, double log_time);
+  std::int64_t (*take_items)(const ArrivalColumns&, const Arrival& from, const Arrival& to, std::int64_t* items);
   // Write the codes of up to block_rows values, reading up to the next multiple of 8; tell whether any is missing.
   bool (*find_codes_of_floats)(const EdgeTable<float>&, const float* values, int n_values, std::uint8_t* codes);
   bool (*find_codes_of_doubles)(const EdgeTable<double>&, const double* values, int n_values, std::uint8_t* codes);

@@ -1,5 +1,6 @@
 // A counter-based generator: every draw is a function of (seed, iteration, purpose, index), so it does not matter which
-// thread makes it, in which order or on which machine. Header-only.
+// thread makes it, in which order or on which machine. Header-only; what kernels call is always inlined, since a copy
+// that was compiled for one instruction set must not be called by other code.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ enum class Purpose : std::uint64_t {
 };
 
 // The finalizer of splitmix64.
-inline std::uint64_t mix(std::uint64_t z) {
+[[gnu::always_inline]] inline std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
   return z ^ (z >> 31);
@@ -30,7 +31,7 @@ class Stream {
   Stream(std::uint64_t seed, std::uint64_t iteration, Purpose purpose)
       : state_(mix(mix(mix(seed + step) + iteration + step) + static_cast<std::uint64_t>(purpose))) {}
 
-  std::uint64_t bits(std::uint64_t index) const { return mix(state_ + (index + 1) * step); }
+  [[gnu::always_inline]] std::uint64_t bits(std::uint64_t index) const { return mix(state_ + (index + 1) * step); }
 
  private:
   static constexpr std::uint64_t step = 0x9E3779B97F4A7C15ULL;
@@ -54,7 +55,7 @@ class Lots {
   }
 
   // What an item draws, given its keys.
-  std::uint64_t bits(std::uint64_t index, Keys keys) const {
+  [[gnu::always_inline]] std::uint64_t bits(std::uint64_t index, Keys keys) const {
     const auto leading = std::uint64_t{hash(static_cast<std::uint32_t>(index), keys)};
     return leading << 32 | stream_.bits(index) >> 32;
   }
@@ -73,7 +74,10 @@ class Lots {
   Stream stream_;
 };
 
-// A uniform number in (0, 1) such that it and its complement are exact doubles.
-inline double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
+// A uniform number in (0, 1) such that it and its complement are exact doubles. Bits become a number as the low ones of
+// 2^52, which is then taken off: not all vectors can convert them.
+[[gnu::always_inline]] inline double uniform(std::uint64_t bits) {
+  return (__builtin_bit_cast(double, bits >> 12 | 0x4330000000000000ULL) - 0x1p52 + 0.5) * 0x1p-52;
+}
 
 }  // namespace mpboost

@@ -67,6 +67,21 @@ class RowSampler(Protocol[Question]):
         """Draw the rows of the minipatches of a round, given the question of the task in each iteration."""
 
 
+def group_by_basis(questions: Sequence[Asked], get_basis: Callable[[Asked], object]) -> list[list[int]]:
+    """Group the places of questions that have the same basis, the object that rows are drawn by.
+
+    Examples
+    --------
+    >>> rows = [[1], [2]]
+    >>> group_by_basis([rows[0], rows[1], rows[0]], lambda basis: basis)
+    [[0, 2], [1]]
+    """
+    groups: dict[int, list[int]] = {}
+    for place, question in enumerate(questions):
+        groups.setdefault(id(get_basis(question)), []).append(place)
+    return [*groups.values()]
+
+
 def sample_together(
     iterations: range,
     questions: Sequence[Asked],
@@ -84,11 +99,8 @@ def sample_together(
     """
     if len(questions) == 1:
         return sample([*iterations], questions[0])
-    groups: dict[int, list[int]] = {}
-    for place, question in enumerate(questions):
-        groups.setdefault(id(get_basis(question)), []).append(place)
     draws: dict[int, Draw] = {}
-    for places in groups.values():
+    for places in group_by_basis(questions, get_basis):
         same = [iterations[place] for place in places]
         draws |= zip(places, sample(same, questions[places[0]]), strict=True)
     return [draws[place] for place in range(len(questions))]

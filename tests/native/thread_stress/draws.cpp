@@ -68,10 +68,15 @@ void draw_rows(const Data& data, Threads& threads, Digest& digest) {
   }
   for (const double exploration : {0.0, 0.2, 1.0})
     for (const std::int64_t n_drawn : {500, 50'000})  // points are looked up, or counted by row
-      for (const auto& draw : draw_by_gradient({rows, weights, exploration}, {}, 0, n_drawn, streams, threads)) {
-        digest.add(draw.rows);
-        digest.add(draw.weights);
-      }
+    {
+      const LineDraws line{{rows, weights, exploration}, {std::begin(streams), std::end(streams)}, {}};
+      const LineDraws lines[] = {line, {{rows, nullptr, exploration}, {stream}, {}}};
+      for (const auto& of_line : draw_by_gradient(lines, 0, n_drawn, threads))
+        for (const auto& draw : of_line) {
+          digest.add(draw.rows);
+          digest.add(draw.weights);
+        }
+    }
 }
 
 constexpr Case cases[] = {
