@@ -37,10 +37,17 @@ void add_signs(const Data& data, Threads& threads, Digest& digest) {
     RowSums sums;
     add_correct(add_votes({learner_votes.data()}, data.rows, outputs, 1, weights, sums, threads), digest);
   }
-  for (const Tree* tree : {&data.small, &data.large}) {
-    RowSums sums;
-    add_correct(add_votes({nullptr, *tree, &data.columns}, data.rows, outputs, 1, weights, sums, threads), digest);
-  }
+  const Tree* trees[] = {&data.small, &data.large};
+  std::shared_ptr<const VoteBits> prepared[2];
+  threads.for_ranges(2, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t k = begin; k < end; ++k) prepared[k] = prepare_votes(*trees[k], data.columns);
+  });
+  for (int k = 0; k < 2; ++k)
+    for (const VoteBits* bits : {static_cast<const VoteBits*>(nullptr), prepared[k].get()}) {
+      RowSums sums;
+      add_correct(add_votes({nullptr, *trees[k], &data.columns, bits}, data.rows, outputs, 1, weights, sums, threads),
+                  digest);
+    }
   digest.add(votes);
   digest.add(in_patch_votes);
   digest.add(in_patch_counts);
