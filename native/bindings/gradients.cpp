@@ -146,21 +146,24 @@ void bind_steps(nb::module_& module) {
 void bind_reserved(nb::module_& module) {
   module.def(
       "to_users_units",
-      [](Rows<const float> raw, Vector<const double> offset, double scale, Rows<double> out) {
+      [](const Rows<const float>& raw, const Vector<const std::int64_t>& rows, const Vector<const double>& offset,
+         double scale, const Rows<double>& out) {
         check(raw.ndim() >= 1, "gradients, hessians and outputs have one dimension or two");
         const auto n_rows = static_cast<std::int64_t>(raw.shape(0));
         const std::int64_t n_outputs = count_outputs(raw, n_rows);
-        check(count_outputs(out, n_rows) == n_outputs, one_per_row);
+        check(count_outputs(out, static_cast<std::int64_t>(rows.size())) == n_outputs, one_per_row);
         check_size(offset, n_outputs, "there must be one offset per output");
+        check_indices(rows, n_rows, "there is no such row");
         nb::gil_scoped_release release;
         double* __restrict to = out.data();
-        const float* __restrict from = raw.data();
         const double* __restrict start = offset.data();
-        for (std::int64_t i = 0; i < n_rows; ++i)
-          for (std::int64_t k = 0; k < n_outputs; ++k) *to++ = start[k] + scale * static_cast<double>(*from++);
+        for (const std::int64_t row : as_span(rows)) {
+          const float* __restrict from = raw.data() + row * n_outputs;
+          for (std::int64_t k = 0; k < n_outputs; ++k) *to++ = start[k] + scale * static_cast<double>(from[k]);
+        }
       },
-      nb::arg("raw").noconvert(), nb::arg("offset"), nb::arg("scale"), nb::arg("out").noconvert(),
-      "Write outputs in the users' units: offset + scale * raw.");
+      nb::arg("raw").noconvert(), nb::arg("rows"), nb::arg("offset"), nb::arg("scale"), nb::arg("out").noconvert(),
+      "Write the outputs of some rows in the users' units: offset + scale * raw[rows].");
 
   module.def(
       "sum_value_losses",
