@@ -200,6 +200,32 @@ TreeRows as_tree_rows(const TreeTuple& given) {
   return {*tree, columns, gradients.data(), hessians.data(), n_outputs, leaves.data()};
 }
 
+// A tree, values of its leaves, learning rate.
+using StepTuple = std::tuple<const Tree*, Matrix<const double>, double>;
+
+nb::object make_steps(const std::vector<StepTuple>& given, double max_step, double unit) {
+  nb::list steps;
+  for (const auto& [tree, values, learning_rate] : given) {
+    const auto n_outputs = static_cast<std::int64_t>(values.shape(1));
+    check(tree && values.shape(0) == tree->n_leaves() && n_outputs > 0,
+          "values must have a row for each leaf and at least one output");
+    std::vector<float> step(values.size());
+    Tree moved{tree->splits, std::vector<double>(values.size()), tree->category_sets, n_outputs, tree->leaf_covers};
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      const double value = learning_rate * values.data()[i];
+      if (!(std::abs(value) <= max_step)) return nb::none();
+      step[i] = static_cast<float>(value);
+      moved.leaf_values[i] = static_cast<double>(step[i]) * unit;
+    }
+    const std::array shape{values.shape(0), values.shape(1)};
+    float* data = step.data();  // stays where it is when the vector moves
+    steps.append(
+        nb::make_tuple(nb::ndarray<nb::numpy, float>(data, n_outputs == 1 ? 1 : 2, shape.data(), own(std::move(step))),
+                       std::move(moved)));
+  }
+  return steps;
+}
+
 void bind_leaves(nb::module_& module) {
   module.def(
       "sum_leaves",
@@ -235,38 +261,29 @@ void bind_leaves(nb::module_& module) {
 
   module.def(
       "fit_newton",
-      [](const nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>& sums, double l2, double factor) {
-        check(sums.shape(2) == 2, "sums must have the shape (n_leaves, n_outputs, 2)");
-        return to_numpy(fit_newton({sums.data(), sums.size()}, l2, factor), {sums.shape(0), sums.shape(1)});
+      [](const std::vector<nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>>& trees, double l2,
+         double factor) {
+        nb::list values;
+        for (const auto& sums : trees) {
+          check(sums.shape(2) == 2, "sums must have the shape (n_leaves, n_outputs, 2)");
+          values.append(to_numpy(fit_newton({sums.data(), sums.size()}, l2, factor), {sums.shape(0), sums.shape(1)}));
+        }
+        return values;
       },
       nb::arg("sums"), nb::arg("l2"), nb::arg("factor"),
-      "Newton steps, (n_leaves, n_outputs), by sums of gradients and hessians, times a factor; 0 without hessians.");
+      nb::sig("def fit_newton(sums: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]], l2: float, factor: "
+              "float) -> list[numpy.typing.NDArray[numpy.float64]]"),
+      "For each tree, Newton steps, (n_leaves, n_outputs), by sums of gradients and hessians, times a factor; 0 "
+      "without hessians.");
 
   module.def(
-      "make_step",
-      [](const Tree& tree, Matrix<const double> values, double learning_rate, double max_step, double unit) {
-        const auto n_outputs = static_cast<std::int64_t>(values.shape(1));
-        check(values.shape(0) == tree.n_leaves() && n_outputs > 0,
-              "values must have a row for each leaf and at least one output");
-        std::vector<float> step(values.size());
-        Tree moved{tree.splits, std::vector<double>(values.size()), tree.category_sets, n_outputs, tree.leaf_covers};
-        for (std::size_t i = 0; i < step.size(); ++i) {
-          const double value = learning_rate * values.data()[i];
-          if (!(std::abs(value) <= max_step)) return nb::object(nb::none());
-          step[i] = static_cast<float>(value);
-          moved.leaf_values[i] = static_cast<double>(step[i]) * unit;
-        }
-        const std::array shape{values.shape(0), values.shape(1)};
-        float* data = step.data();  // stays where it is when the vector moves
-        return nb::object(nb::make_tuple(
-            nb::ndarray<nb::numpy, float>(data, n_outputs == 1 ? 1 : 2, shape.data(), own(std::move(step))),
-            std::move(moved)));
-      },
-      nb::arg("tree"), nb::arg("values"), nb::arg("learning_rate"), nb::arg("max_step"), nb::arg("unit"),
-      nb::sig("def make_step(tree: Tree, values: numpy.typing.NDArray[numpy.float64], learning_rate: float, max_step: "
-              "float, unit: float) -> tuple[numpy.typing.NDArray[numpy.float32], Tree] | None"),
-      "The values of leaves, (n_leaves, n_outputs), times the learning rate, in single precision; and the tree with "
-      "these as values, times a unit. None if one is larger than max_step, or is no number.");
+      "make_steps", make_steps, nb::arg("trees").noconvert(), nb::arg("max_step"), nb::arg("unit"),
+      nb::sig(
+          "def make_steps(trees: collections.abc.Sequence[tuple[Tree, numpy.typing.NDArray[numpy.float64], float]], "
+          "max_step: float, unit: float) -> list[tuple[numpy.typing.NDArray[numpy.float32], Tree]] | None"),
+      "For each tree, values of its leaves, (n_leaves, n_outputs), and learning rate: the values times the learning "
+      "rate, in single precision; and the tree with these as values, times a unit. None if one is larger than "
+      "max_step, or is no number.");
 
   module.def(
       "sum_rows",

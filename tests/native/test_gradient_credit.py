@@ -102,7 +102,7 @@ def make_unseen(n_outputs, n_trees=3, n_rows=200):
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2, 26])
-@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 6])
 def test_credit_unseen_credits_by_the_rows_outside_the_minipatch(kernels, n_outputs, n_threads):
     trees = make_unseen(n_outputs)
     credited = _native.credit_unseen(trees, _native.Threads(n_threads))

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Mask, Positions
@@ -192,10 +191,7 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         def fit(parts: Sequence[list[_LeafSums]]) -> list[_FittedTree]:
             joined = parts[0] if len(parts) == 1 else [*map(_join, zip(*parts, strict=True))]
             credited = self._credit(trees, places, joined, threads)
-            values = [
-                self._fit(*tree, places, leaves, sums, threads)
-                for tree, places, leaves, (sums, _) in zip(trees, places, self._leaves, joined, strict=False)
-            ]
+            values = self._fit(trees, places, [sums for sums, _ in joined], threads)
             return [(values, *credits) for values, credits in zip(values, credited, strict=True)]
 
         return list_sums, fit
@@ -217,33 +213,44 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
 
     def _fit(
         self,
-        minipatch: Minipatch[Slopes],
-        grown: _native.GradientTree,
-        places: Positions,
-        leaves: NDArray[np.uint16],
-        sums: Floats,
+        trees: Sequence[_GrownTree],
+        places: Sequence[Positions],
+        sums: Sequence[Floats],
         threads: _native.Threads,
-    ) -> Floats:
-        """Compute the values of the leaves of a tree, given the leaf of each row and the sums of leaves."""
-        options, slopes, features = self._options, minipatch.question, minipatch.features
-        if options.leaf_refit:
-            values = self._leaf_fitter.fit(slopes, leaves, sums, threads)
-        else:
-            rows, weights = minipatch.draw.rows, minipatch.draw.weights
-            sums = slopes.sum_leaves(leaves, rows, weights, len(sums))
-            values = self._leaf_fitter.fit(slopes, leaves[rows], sums, threads, rows=rows, weights=weights)
-        return options.constraints.bound(grown.tree, features, places, values, sums, options.l2_regularization)
+    ) -> list[Floats]:
+        """Compute the values of the leaves of trees, given the sums of leaves."""
+        options, minipatches = self._options, [minipatch for minipatch, _ in trees]
+        slopes, leaves, draws = [minipatch.question for minipatch in minipatches], self._leaves, None  # None: all rows
+        if not options.leaf_refit:
+            draws = [minipatch.draw for minipatch in minipatches]
+            sums = [
+                asked.sum_leaves(of_rows, draw.rows, draw.weights, len(of_all))
+                for asked, of_rows, draw, of_all in zip(slopes, leaves, draws, sums, strict=False)
+            ]
+            leaves = [of_rows[draw.rows] for of_rows, draw in zip(leaves, draws, strict=False)]
+        values = self._leaf_fitter.fit(slopes, leaves, sums, threads, draws)
+        if options.constraints.monotonic is None:
+            return values
+        bound, l2 = options.constraints.bound, options.l2_regularization
+        return [
+            bound(grown.tree, minipatch.features, at, of_leaves, given, l2)
+            for (minipatch, grown), at, of_leaves, given in zip(trees, places, values, sums, strict=True)
+        ]
 
     def _take_steps(self, trees: Sequence[_GrownTree], fitted: Sequence[_FittedTree]) -> list[_FinishedTree]:
         """Make steps of the fitted leaves of trees."""
-        finished = []
-        for (minipatch, grown), leaves, (values, importances, credits) in zip(
-            trees, self._leaves, fitted, strict=False
-        ):
-            learning_rate = self._options.step_lengths.find((minipatch.iteration - 1) // self._leaf_fitter.n_models)
-            step, tree = self._leaf_fitter.make_step(grown.tree, leaves, values, learning_rate)
-            finished.append(TrainedLearner(self._data.rename(tree, minipatch.features), step, importances, credits))
-        return finished
+        find_length, n_models = self._options.step_lengths.find, self._leaf_fitter.n_models
+        steps = self._leaf_fitter.make_steps(
+            [
+                (grown.tree, values, find_length((minipatch.iteration - 1) // n_models))
+                for (minipatch, grown), (values, _, _) in zip(trees, fitted, strict=True)
+            ],
+            self._leaves,
+        )
+        return [
+            TrainedLearner(self._data.rename(tree, minipatch.features), step, importances, credits)
+            for (minipatch, _), (step, tree), (_, importances, credits) in zip(trees, steps, fitted, strict=True)
+        ]
 
 
 def _join(parts: Sequence[_LeafSums]) -> _LeafSums:
