@@ -143,10 +143,9 @@ UnseenRows as_unseen_rows(const CreditTuple& given) {
             sums.shape(2) == 2,
         "sums must have the shape (n_leaves, n_outputs, 2)");
   check_size(leaves, static_cast<std::int64_t>(gradients.shape(0)), "there must be one leaf per row");
-  check_indices(rows, static_cast<std::int64_t>(leaves.size()), "the patch names a row that does not exist");
   for (const Split& split : grown->tree.splits)
     check(std::ranges::binary_search(as_span(features), split.feature), "the tree uses another feature");
-  return {*grown, {sums.data(), sums.size()}, leaves.data(), as_span(rows), slopes, as_span(features)};
+  return {*grown, {sums.data(), sums.size()}, as_span(leaves), as_span(rows), slopes, as_span(features)};
 }
 
 nb::list credit_by_unseen(const std::vector<CreditTuple>& given, Threads& threads) {

@@ -27,13 +27,16 @@ void for_children(const GradientTree& grown, std::span<const double> of_leaves, 
   }
 }
 
-// Call add(leaf, row) for the rows of a minipatch.
+// Call add(leaf, row) for the rows of a minipatch. Threads check them as they go: a pass beforehand would not be
+// shared.
 template <class Add>
 void for_rows(const UnseenRows& tree, Add add) {
   const std::size_t n_leaves = tree.grown.tree.n_leaves();
-  const std::uint16_t* leaves = tree.leaves;
+  const std::span<const std::uint16_t> leaves = tree.leaves;
   for (const std::int64_t row : tree.rows) {
-    const std::uint16_t leaf = leaves[row];
+    const auto place = static_cast<std::size_t>(row);
+    if (place >= leaves.size()) throw std::invalid_argument("the patch names a row that does not exist");
+    const std::uint16_t leaf = leaves[place];
     if (leaf >= n_leaves) throw std::invalid_argument("there is a leaf that does not exist");
     add(leaf, row);
   }
