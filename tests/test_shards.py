@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mpboost import _native
-from mpboost._shards import PostingShards, WholeTable, find_rows_here, join_sums
+from mpboost._shards import PostingShards, WholeTable, find_rows_here, join_rows, join_sums, take_rows_here
 from tests.support.native.naive_tree import make_random_splits, make_tree
 from tests.support.thread_shards import run_in_threads
 
@@ -24,6 +24,26 @@ def test_rows_here_are_counted_from_the_first_row_of_the_shard():
     rows = np.array([5, 16_383, 16_384, 19_999, 20_000])
     found = run_in_threads(RANGES, lambda shards: find_rows_here(shards, rows).tolist())
     assert found == [[5, 16_383], [0, 3615], [0]]
+
+
+def test_rows_of_shards_are_joined_in_their_order():
+    rows, values = np.array([5, 16_383, 16_384, 19_999, 20_000]), np.arange(20_001) * 3
+
+    def join(shards):
+        own = values[shards.first_row : shards.end_row]
+        return shards.exchange(lambda: take_rows_here(shards, rows, own, own + 1), join_rows)
+
+    for places, taken, following in run_in_threads(RANGES, join):
+        np.testing.assert_array_equal(taken[places], values[rows])
+        np.testing.assert_array_equal(following[places], values[rows] + 1)
+
+
+def test_rows_of_the_whole_table_are_not_copied():
+    rows, values = np.array([1, 2]), np.arange(3)
+    whole = WholeTable(3)
+    places, taken = whole.exchange(lambda: take_rows_here(whole, rows, values), join_rows)
+    assert places is rows
+    assert taken is values
 
 
 def test_posted_parts_travel_with_the_next_exchange():

@@ -130,23 +130,22 @@ std::vector<GradientTree> grow_round(Growers<GradientGrower>& growers, const std
   });
 }
 
-// A tree, sums of all rows, the leaf of each row, the rows of the minipatch, derivatives, direction, features.
+// A tree, sums of all rows, the rows of the minipatch, the leaf of each row, derivatives, direction, features.
 using CreditTuple = std::tuple<const GradientTree*, nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>,
-                               Vector<const std::uint16_t>, Vector<const std::int64_t>, Derivatives, Derivatives,
+                               Vector<const std::int64_t>, Vector<const std::uint16_t>, Derivatives, Derivatives,
                                Optional<double>, Vector<const std::int64_t>>;
 
 UnseenRows as_unseen_rows(const CreditTuple& given) {
-  const auto& [grown, sums, leaves, rows, gradients, hessians, direction, features] = given;
+  const auto& [grown, sums, rows, leaves, gradients, hessians, direction, features] = given;
   check(grown != nullptr, "there must be a tree");
   const Slopes slopes = as_slopes(gradients, hessians, direction);
   check(sums.shape(0) == grown->tree.n_leaves() && static_cast<std::int64_t>(sums.shape(1)) == slopes.n_outputs &&
             sums.shape(2) == 2,
         "sums must have the shape (n_leaves, n_outputs, 2)");
   check_size(leaves, static_cast<std::int64_t>(gradients.shape(0)), "there must be one leaf per row");
-  check_indices(rows, static_cast<std::int64_t>(leaves.size()), "the patch names a row that does not exist");
   for (const Split& split : grown->tree.splits)
     check(std::ranges::binary_search(as_span(features), split.feature), "the tree uses another feature");
-  return {*grown, {sums.data(), sums.size()}, leaves.data(), as_span(rows), slopes, as_span(features)};
+  return {*grown, {sums.data(), sums.size()}, as_span(leaves), as_span(rows), slopes, as_span(features)};
 }
 
 nb::list credit_by_unseen(const std::vector<CreditTuple>& given, Threads& threads) {
@@ -235,8 +234,8 @@ void bind_gradient_trees(nb::module_& module) {
       nb::sig("def credit_unseen(trees: collections.abc.Sequence[tuple], threads: Threads) -> "
               "list[tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]]"),
       "Credits of the features of trees by the rows outside their minipatches: divided by what chance alone "
-      "would give, and as they are. For each tree: the tree, sums of all rows, the leaf of each row, the rows of "
-      "the minipatch, gradients, hessians, the direction along which several outputs are combined, features.");
+      "would give, and as they are. For each tree: the tree, sums of all rows, the rows of the minipatch, the leaf "
+      "of each row, gradients, hessians, the direction along which several outputs are combined, features.");
 
   nb::class_<Growers<GradientGrower>>(module, "GradientGrower", "Grows trees for gradient boosting.")
       .def(

@@ -146,21 +146,24 @@ void bind_steps(nb::module_& module) {
 void bind_reserved(nb::module_& module) {
   module.def(
       "to_users_units",
-      [](Rows<const float> raw, Vector<const double> offset, double scale, Rows<double> out) {
+      [](const Rows<const float>& raw, const Vector<const std::int64_t>& rows, const Vector<const double>& offset,
+         double scale, const Rows<double>& out) {
         check(raw.ndim() >= 1, "gradients, hessians and outputs have one dimension or two");
         const auto n_rows = static_cast<std::int64_t>(raw.shape(0));
         const std::int64_t n_outputs = count_outputs(raw, n_rows);
-        check(count_outputs(out, n_rows) == n_outputs, one_per_row);
+        check(count_outputs(out, static_cast<std::int64_t>(rows.size())) == n_outputs, one_per_row);
         check_size(offset, n_outputs, "there must be one offset per output");
+        check_indices(rows, n_rows, "there is no such row");
         nb::gil_scoped_release release;
         double* __restrict to = out.data();
-        const float* __restrict from = raw.data();
         const double* __restrict start = offset.data();
-        for (std::int64_t i = 0; i < n_rows; ++i)
-          for (std::int64_t k = 0; k < n_outputs; ++k) *to++ = start[k] + scale * static_cast<double>(*from++);
+        for (const std::int64_t row : as_span(rows)) {
+          const float* __restrict from = raw.data() + row * n_outputs;
+          for (std::int64_t k = 0; k < n_outputs; ++k) *to++ = start[k] + scale * static_cast<double>(from[k]);
+        }
       },
-      nb::arg("raw").noconvert(), nb::arg("offset"), nb::arg("scale"), nb::arg("out").noconvert(),
-      "Write outputs in the users' units: offset + scale * raw.");
+      nb::arg("raw").noconvert(), nb::arg("rows"), nb::arg("offset"), nb::arg("scale"), nb::arg("out").noconvert(),
+      "Write the outputs of some rows in the users' units: offset + scale * raw[rows].");
 
   module.def(
       "sum_value_losses",
@@ -195,6 +198,32 @@ TreeRows as_tree_rows(const TreeTuple& given) {
   check(count_outputs(hessians, columns->n_rows()) == n_outputs, "gradients and hessians must have one shape");
   check_size(leaves, columns->n_rows(), one_per_row);
   return {*tree, columns, gradients.data(), hessians.data(), n_outputs, leaves.data()};
+}
+
+// A tree, values of its leaves, learning rate.
+using StepTuple = std::tuple<const Tree*, Matrix<const double>, double>;
+
+nb::object make_steps(const std::vector<StepTuple>& given, double max_step, double unit) {
+  nb::list steps;
+  for (const auto& [tree, values, learning_rate] : given) {
+    const auto n_outputs = static_cast<std::int64_t>(values.shape(1));
+    check(tree && values.shape(0) == tree->n_leaves() && n_outputs > 0,
+          "values must have a row for each leaf and at least one output");
+    std::vector<float> step(values.size());
+    Tree moved{tree->splits, std::vector<double>(values.size()), tree->category_sets, n_outputs, tree->leaf_covers};
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      const double value = learning_rate * values.data()[i];
+      if (!(std::abs(value) <= max_step)) return nb::none();
+      step[i] = static_cast<float>(value);
+      moved.leaf_values[i] = static_cast<double>(step[i]) * unit;
+    }
+    const std::array shape{values.shape(0), values.shape(1)};
+    float* data = step.data();  // stays where it is when the vector moves
+    steps.append(
+        nb::make_tuple(nb::ndarray<nb::numpy, float>(data, n_outputs == 1 ? 1 : 2, shape.data(), own(std::move(step))),
+                       std::move(moved)));
+  }
+  return steps;
 }
 
 void bind_leaves(nb::module_& module) {
@@ -232,38 +261,29 @@ void bind_leaves(nb::module_& module) {
 
   module.def(
       "fit_newton",
-      [](const nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>& sums, double l2, double factor) {
-        check(sums.shape(2) == 2, "sums must have the shape (n_leaves, n_outputs, 2)");
-        return to_numpy(fit_newton({sums.data(), sums.size()}, l2, factor), {sums.shape(0), sums.shape(1)});
+      [](const std::vector<nb::ndarray<const double, nb::numpy, nb::ndim<3>, nb::c_contig>>& trees, double l2,
+         double factor) {
+        nb::list values;
+        for (const auto& sums : trees) {
+          check(sums.shape(2) == 2, "sums must have the shape (n_leaves, n_outputs, 2)");
+          values.append(to_numpy(fit_newton({sums.data(), sums.size()}, l2, factor), {sums.shape(0), sums.shape(1)}));
+        }
+        return values;
       },
       nb::arg("sums"), nb::arg("l2"), nb::arg("factor"),
-      "Newton steps, (n_leaves, n_outputs), by sums of gradients and hessians, times a factor; 0 without hessians.");
+      nb::sig("def fit_newton(sums: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]], l2: float, factor: "
+              "float) -> list[numpy.typing.NDArray[numpy.float64]]"),
+      "For each tree, Newton steps, (n_leaves, n_outputs), by sums of gradients and hessians, times a factor; 0 "
+      "without hessians.");
 
   module.def(
-      "make_step",
-      [](const Tree& tree, Matrix<const double> values, double learning_rate, double max_step, double unit) {
-        const auto n_outputs = static_cast<std::int64_t>(values.shape(1));
-        check(values.shape(0) == tree.n_leaves() && n_outputs > 0,
-              "values must have a row for each leaf and at least one output");
-        std::vector<float> step(values.size());
-        Tree moved{tree.splits, std::vector<double>(values.size()), tree.category_sets, n_outputs, tree.leaf_covers};
-        for (std::size_t i = 0; i < step.size(); ++i) {
-          const double value = learning_rate * values.data()[i];
-          if (!(std::abs(value) <= max_step)) return nb::object(nb::none());
-          step[i] = static_cast<float>(value);
-          moved.leaf_values[i] = static_cast<double>(step[i]) * unit;
-        }
-        const std::array shape{values.shape(0), values.shape(1)};
-        float* data = step.data();  // stays where it is when the vector moves
-        return nb::object(nb::make_tuple(
-            nb::ndarray<nb::numpy, float>(data, n_outputs == 1 ? 1 : 2, shape.data(), own(std::move(step))),
-            std::move(moved)));
-      },
-      nb::arg("tree"), nb::arg("values"), nb::arg("learning_rate"), nb::arg("max_step"), nb::arg("unit"),
-      nb::sig("def make_step(tree: Tree, values: numpy.typing.NDArray[numpy.float64], learning_rate: float, max_step: "
-              "float, unit: float) -> tuple[numpy.typing.NDArray[numpy.float32], Tree] | None"),
-      "The values of leaves, (n_leaves, n_outputs), times the learning rate, in single precision; and the tree with "
-      "these as values, times a unit. None if one is larger than max_step, or is no number.");
+      "make_steps", make_steps, nb::arg("trees").noconvert(), nb::arg("max_step"), nb::arg("unit"),
+      nb::sig(
+          "def make_steps(trees: collections.abc.Sequence[tuple[Tree, numpy.typing.NDArray[numpy.float64], float]], "
+          "max_step: float, unit: float) -> list[tuple[numpy.typing.NDArray[numpy.float32], Tree]] | None"),
+      "For each tree, values of its leaves, (n_leaves, n_outputs), and learning rate: the values times the learning "
+      "rate, in single precision; and the tree with these as values, times a unit. None if one is larger than "
+      "max_step, or is no number.");
 
   module.def(
       "sum_rows",

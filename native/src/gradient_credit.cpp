@@ -27,113 +27,96 @@ void for_children(const GradientTree& grown, std::span<const double> of_leaves, 
   }
 }
 
-// The leaves of the rows of a minipatch.
-std::vector<std::uint16_t> gather_leaves(const UnseenRows& tree) {
-  std::vector<std::uint16_t> leaves(tree.rows.size());
-  std::uint16_t last = 0;
-  for (std::size_t i = 0; i < leaves.size(); ++i) last = std::max(last, leaves[i] = tree.leaves[tree.rows[i]]);
-  if (last >= tree.grown.tree.n_leaves()) throw std::invalid_argument("there is a leaf that does not exist");
-  return leaves;
+// Call add(leaf, row) for the rows of a minipatch. Threads check them as they go: a pass beforehand would not be
+// shared.
+template <class Add>
+void for_rows(const UnseenRows& tree, Add add) {
+  const std::size_t n_leaves = tree.grown.tree.n_leaves();
+  const std::span<const std::uint16_t> leaves = tree.leaves;
+  for (const std::int64_t row : tree.rows) {
+    const auto place = static_cast<std::size_t>(row);
+    if (place >= leaves.size()) throw std::invalid_argument("the patch names a row that does not exist");
+    const std::uint16_t leaf = leaves[place];
+    if (leaf >= n_leaves) throw std::invalid_argument("there is a leaf that does not exist");
+    add(leaf, row);
+  }
 }
 
-// The sums of some rows, leaf by leaf: of gradients, along the direction, and of hessians.
-struct LeafSums {
-  std::vector<double> gradients, hessians;
-};
-
-// What a row of a minipatch adds to its leaf, if there is one output.
-struct PatchRow {
-  float gradient, hessian;
-  std::uint16_t leaf;
-};
-
-// The rows of all minipatches, one after the other. They are far apart in memory, so fetching them takes most of the
-// time: threads share it even if there is a single tree, which changes no sum.
-std::vector<PatchRow> fetch_rows(std::span<const UnseenRows> trees, Threads& threads) {
-  std::size_t n_rows = 0;
-  for (const UnseenRows& tree : trees) n_rows += tree.rows.size();
-  std::vector<PatchRow> fetched(n_rows);
-  threads.for_ranges(std::ssize(fetched), 2048, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t first = 0;  // of a tree's rows
-    for (const UnseenRows& tree : trees) {
-      const std::int64_t last = std::min(end, first + std::ssize(tree.rows));
-      for (std::int64_t i = std::max(begin, first); i < last; ++i) {
-        const std::int64_t row = tree.rows[static_cast<std::size_t>(i - first)];
-        fetched[static_cast<std::size_t>(i)] = {tree.slopes.gradients[row], tree.slopes.hessians[row],
-                                                tree.leaves[row]};
-      }
-      first += std::ssize(tree.rows);
-    }
-  });
-  return fetched;
-}
-
-// Sums of all rows that are not in the minipatch, if there is one output.
-LeafSums sum_unseen(const UnseenRows& tree, std::span<const PatchRow> rows) {
-  using Pair [[gnu::vector_size(16)]] = double;  // gradient and hessian
-  std::vector<double> of_patch(tree.sums.size());
-  for (const PatchRow& row : rows) {
-    if (row.leaf >= tree.grown.tree.n_leaves()) throw std::invalid_argument("there is a leaf that does not exist");
-    double* at = of_patch.data() + 2 * row.leaf;
+// The sums over the rows of a minipatch, [leaf][gradient, hessian], if there is one output.
+std::vector<double> sum_pairs(const UnseenRows& tree) {
+  using Pair [[gnu::vector_size(16)]] = double;
+  std::vector<double> sums(tree.sums.size());
+  for_rows(tree, [to = sums.data(), slopes = tree.slopes](std::uint16_t leaf, std::int64_t row) {
+    double* at = to + 2 * leaf;
     Pair sum;
     __builtin_memcpy(&sum, at, sizeof sum);
-    sum += Pair{row.gradient, row.hessian};
+    sum += Pair{slopes.gradients[row], slopes.hessians[row]};
     __builtin_memcpy(at, &sum, sizeof sum);
-  }
-  LeafSums unseen;
-  for (std::size_t i = 0; i < of_patch.size(); i += 2) {
-    unseen.gradients.push_back(tree.sums[i] - of_patch[i]);
-    unseen.hessians.push_back(std::max(tree.sums[i + 1] - of_patch[i + 1], 0.0));
-  }
-  return unseen;
+  });
+  return sums;
 }
 
-// Sums of one kind, gradients (0) or hessians (1), over all rows that are not in the minipatch, and over outputs: times
-// the direction, if there is one.
-std::vector<double> sum_unseen(const UnseenRows& tree, std::size_t kind, const double* direction) {
-  const std::vector<std::uint16_t> leaves = gather_leaves(tree);
-  const auto n_outputs = static_cast<std::size_t>(tree.slopes.n_outputs), n_leaves = tree.grown.tree.n_leaves();
-  std::vector<double> of_patch(n_leaves * n_outputs), sums(n_leaves);
+// The same of one kind alone, gradients (0) or hessians (1), at its places among both.
+std::vector<double> sum_kind(const UnseenRows& tree, std::size_t kind) {
+  std::vector<double> sums(tree.sums.size());
+  const float* derivatives = kind == 0 ? tree.slopes.gradients : tree.slopes.hessians;
+  for_rows(tree, [to = sums.data() + kind, derivatives](std::uint16_t leaf, std::int64_t row) {
+    to[2 * leaf] += static_cast<double>(derivatives[row]);
+  });
+  return sums;
+}
+
+// The same of many outputs, [leaf][output][gradient, hessian]; added to the sums.
+void add_kind(const UnseenRows& tree, std::span<const std::uint16_t> leaves, std::size_t kind, std::span<double> sums) {
+  std::vector<double> of_kind(sums.size() / 2);
   kernels().add_numbers(leaves.data(), tree.rows.data(), std::ssize(leaves),
                         kind == 0 ? tree.slopes.gradients : tree.slopes.hessians, tree.slopes.n_outputs,
-                        of_patch.data());
-  for (std::size_t leaf = 0, i = 0; leaf < n_leaves; ++leaf)
-    for (std::size_t k = 0; k < n_outputs; ++k, ++i) {
-      const double unseen = tree.sums[2 * i + kind] - of_patch[i];
+                        of_kind.data());
+  for (std::size_t i = 0; i < of_kind.size(); ++i) sums[2 * i + kind] += of_kind[i];
+}
+
+// The sums over the rows of a minipatch, [leaf][output][gradient, hessian], of kinds from `first` to below `end`.
+std::vector<double> sum_patch(const UnseenRows& tree, std::size_t first, std::size_t end) {
+  if (tree.slopes.n_outputs == 1) return end - first == 2 ? sum_pairs(tree) : sum_kind(tree, first);
+  std::vector<std::uint16_t> leaves;
+  leaves.reserve(tree.rows.size());
+  for_rows(tree, [&](std::uint16_t leaf, std::int64_t) { leaves.push_back(leaf); });
+  std::vector<double> sums(tree.sums.size());
+  for (std::size_t kind = first; kind < end; ++kind) add_kind(tree, leaves, kind, sums);
+  return sums;
+}
+
+// Sums of one kind over all rows that are not in the minipatch, leaf by leaf, and over outputs: times the direction, if
+// there is one.
+std::vector<double> subtract(const UnseenRows& tree, std::span<const double> of_patch, std::size_t kind,
+                             const double* direction) {
+  const auto n_outputs = static_cast<std::size_t>(tree.slopes.n_outputs);
+  std::vector<double> sums(tree.grown.tree.n_leaves());
+  for (std::size_t leaf = 0, i = kind; leaf < sums.size(); ++leaf)
+    for (std::size_t k = 0; k < n_outputs; ++k, i += 2) {
+      const double unseen = tree.sums[i] - of_patch[i];
       sums[leaf] += direction ? unseen * direction[k] : unseen;
     }
   return sums;
 }
 
-// The sums of the rows outside of each tree's minipatch.
-std::vector<LeafSums> sum_all_unseen(std::span<const UnseenRows> trees, Threads& threads) {
-  std::vector<LeafSums> sums(trees.size());
-  const bool has_one_output = std::ranges::all_of(trees, [](const UnseenRows& t) { return t.slopes.n_outputs == 1; });
-  if (has_one_output) {
-    const std::vector<PatchRow> fetched = fetch_rows(trees, threads);
-    std::vector<std::span<const PatchRow>> rows;
-    for (std::size_t k = 0, first = 0; k < trees.size(); first += trees[k++].rows.size())
-      rows.emplace_back(fetched.data() + first, trees[k].rows.size());
-    threads.for_ranges(std::ssize(trees), 1, [&](std::int64_t begin, std::int64_t end) {
-      for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k)
-        sums[k] = sum_unseen(trees[k], rows[k]);
-    });
-    return sums;
+// The credits of a tree's features, and the size that they have by chance.
+struct Credited {
+  std::vector<double> credits;
+  double chance = 0.0;
+};
+
+// Compute what follows from kinds of sums, from `first` to below `end`: credits from gradients (0), chance from
+// hessians (1).
+void credit_kinds(const UnseenRows& tree, std::size_t first, std::size_t end, Credited& out) {
+  const std::vector<double> of_patch = sum_patch(tree, first, end);
+  if (first == 0)
+    out.credits = gradient_credits(tree.grown, subtract(tree, of_patch, 0, tree.slopes.direction), tree.features);
+  if (end == 2) {
+    std::vector<double> hessians = subtract(tree, of_patch, 1, nullptr);
+    for (double& hessian : hessians) hessian = std::max(hessian, 0.0);
+    out.chance = chance_of_credits(tree.grown, hessians);
   }
-  // Gradients and hessians of many outputs are summed apart: then two threads have work if there is a single tree.
-  threads.for_ranges(2 * std::ssize(trees), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto part = static_cast<std::size_t>(begin); part < static_cast<std::size_t>(end); ++part) {
-      const UnseenRows& tree = trees[part / 2];
-      LeafSums& of_tree = sums[part / 2];
-      if (part % 2 == 0) {
-        of_tree.gradients = sum_unseen(tree, 0, tree.slopes.direction);
-      } else {
-        of_tree.hessians = sum_unseen(tree, 1, nullptr);
-        for (double& hessian : of_tree.hessians) hessian = std::max(hessian, 0.0);
-      }
-    }
-  });
-  return sums;
 }
 
 }  // namespace
@@ -155,14 +138,23 @@ double chance_of_credits(const GradientTree& grown, std::span<const double> hess
 }
 
 std::vector<GradientCredits> credit_unseen(std::span<const UnseenRows> trees, Threads& threads) {
-  const std::vector<LeafSums> sums = sum_all_unseen(trees, threads);
+  // A sum cannot be shared without changing its order, but those of gradients and of hessians need not wait for each
+  // other: of three trees, each of two threads takes one, and a kind of the third. Both kinds of a tree are one pass.
+  const std::int64_t n_kinds = 2 * std::ssize(trees), per_thread = (n_kinds + threads.size() - 1) / threads.size();
+  std::vector<Credited> credited(trees.size());
+  threads.for_ranges(n_kinds, per_thread, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t next = begin; next < end;) {
+      const auto tree = static_cast<std::size_t>(next / 2), first = static_cast<std::size_t>(next % 2);
+      const std::size_t last = std::min<std::size_t>(2, first + static_cast<std::size_t>(end - next));
+      credit_kinds(trees[tree], first, last, credited[tree]);
+      next += static_cast<std::int64_t>(last - first);
+    }
+  });
   std::vector<GradientCredits> all;
-  for (std::size_t k = 0; k < trees.size(); ++k) {
-    const GradientTree& grown = trees[k].grown;
-    GradientCredits made{gradient_credits(grown, sums[k].gradients, trees[k].features), {}};
-    const double chance = chance_of_credits(grown, sums[k].hessians);
-    for (const double credit : made.credits) made.importances.push_back(chance > 0 ? credit / chance : 0.0);
-    all.push_back(std::move(made));
+  for (auto& [credits, chance] : credited) {
+    std::vector<double> importances;
+    for (const double credit : credits) importances.push_back(chance > 0 ? credit / chance : 0.0);
+    all.push_back({std::move(credits), std::move(importances)});
   }
   return all;
 }

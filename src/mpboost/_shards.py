@@ -7,15 +7,18 @@ the same decisions, and the model has the same bits for any number of shards. A 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+#: Numbers of rows in arrays, and these arrays.
+Taken: TypeAlias = tuple[NDArray[Any], ...]
 
 
 class Shards(Protocol):
@@ -148,6 +151,25 @@ def find_rows_here(shards: Shards, rows: Positions) -> Positions:
         return rows
     begin, end = np.searchsorted(rows, (shards.first_row, shards.end_row))
     return rows[begin:end] - shards.first_row
+
+
+def take_rows_here(shards: Shards, rows: Positions, *arrays: NDArray[Any]) -> Taken:
+    """Return what this shard contributes of some rows: their numbers in arrays, and the arrays.
+
+    Of several shards, which send the arrays, these have no other rows. A single shard copies nothing.
+    """
+    if shards.size == 1:
+        return rows, *arrays
+    here = find_rows_here(shards, rows)
+    return np.arange(len(here)), *(array[here] for array in arrays)
+
+
+def join_rows(parts: Sequence[Taken]) -> Taken:
+    """Join what ``take_rows_here`` returned in each shard."""
+    if len(parts) == 1:
+        return parts[0]
+    arrays = [np.concatenate(array) for array in zip(*parts, strict=True)]
+    return np.arange(len(arrays[0])), *arrays[1:]
 
 
 def join_sums(parts: Sequence[_native.RowSums]) -> Floats:

@@ -97,17 +97,17 @@ def make_unseen(n_outputs, n_trees=3, n_rows=200):
         rows = np.sort(rng.choice(n_rows, 60, replace=False))
         sums = np.zeros((len(grown.tree.leaf_values), n_outputs, 2))
         np.add.at(sums, leaves, np.stack([gradients, hessians], -1).reshape(n_rows, n_outputs, 2).astype(float))
-        trees.append((grown, sums, leaves, rows, gradients, hessians, direction, features))
+        trees.append((grown, sums, rows, leaves, gradients, hessians, direction, features))
     return trees
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2, 26])
-@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 6])
 def test_credit_unseen_credits_by_the_rows_outside_the_minipatch(kernels, n_outputs, n_threads):
     trees = make_unseen(n_outputs)
     credited = _native.credit_unseen(trees, _native.Threads(n_threads))
     alone = [_native.credit_unseen([tree], _native.Threads(1))[0] for tree in trees]
-    for (grown, sums, leaves, rows, *derivatives, direction, features), (importances, credits), expected in zip(
+    for (grown, sums, rows, leaves, *derivatives, direction, features), (importances, credits), expected in zip(
         trees, credited, alone, strict=True
     ):
         unseen = np.setdiff1d(np.arange(len(leaves)), rows)
@@ -127,13 +127,13 @@ def test_credit_unseen_credits_by_the_rows_outside_the_minipatch(kernels, n_outp
     [
         (0, None, "a tree"),
         (1, np.zeros((1, 1, 2)), "shape"),
-        (2, np.full(200, 20, dtype=np.uint16), "leaf that does not exist"),
-        (2, np.zeros(3, dtype=np.uint16), "one leaf per row"),
-        (3, np.array([200]), "row that does not exist"),
+        (2, np.array([200]), "row that does not exist"),
+        (3, np.full(200, 20, dtype=np.uint16), "leaf that does not exist"),
+        (3, np.zeros(3, dtype=np.uint16), "one leaf per row"),
         (5, np.zeros(3, dtype=np.float32), "one shape"),
         (7, np.arange(1), "another feature"),
     ],
-    ids=["tree", "sums", "leaf", "leaves", "row", "hessians", "features"],
+    ids=["tree", "sums", "row", "leaf", "leaves", "hessians", "features"],
 )
 def test_credit_unseen_rejects_wrong_arguments(threads, place, wrong, message):
     tree = make_unseen(1)[0]

@@ -101,14 +101,16 @@ def test_fit_newton_matches_naive_steps(l2, factor):
     sums = rng.normal(size=(20, 3, 2))
     sums[..., 1] = np.abs(sums[..., 1])
     sums[4:7] = 0.0
-    np.testing.assert_array_equal(_native.fit_newton(sums, l2, factor), fit_newton_naively(sums, l2, factor))
+    trees = [sums, sums[::-1].copy()]
+    for fitted, given in zip(_native.fit_newton(trees, l2, factor), trees, strict=True):
+        np.testing.assert_array_equal(fitted, fit_newton_naively(given, l2, factor))
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_make_step_scales_values_and_gives_them_to_the_tree(n_outputs):
+def test_make_steps_scales_values_and_gives_them_to_the_tree(n_outputs):
     tree, *_ = make_leaf_problem(1, 20, ())
     values = np.random.default_rng(0).normal(size=(21, n_outputs))
-    step, moved = _native.make_step(tree, values, 0.1, 1e30, 0.3)
+    step, moved = _native.make_steps([(tree, values, 0.1)], 1e30, 0.3)[0]
     expected = (0.1 * values).astype(np.float32)
     np.testing.assert_array_equal(step, expected if n_outputs > 1 else expected[:, 0])
     np.testing.assert_array_equal(moved.leaf_values, step.astype(np.float64) * 0.3)
@@ -117,18 +119,18 @@ def test_make_step_scales_values_and_gives_them_to_the_tree(n_outputs):
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 11.0, -11.0])
-def test_make_step_refuses_steps_that_are_too_large(value):
+def test_make_steps_refuses_steps_that_are_too_large(value):
     tree, *_ = make_leaf_problem(1, 20, ())
     values = np.zeros((21, 1))
     values[3] = value
-    assert _native.make_step(tree, values, 1.0, 10.0, 1.0) is None
+    assert _native.make_steps([(tree, values, 1.0)], 10.0, 1.0) is None
 
 
 @pytest.mark.parametrize("shape", [(20, 1), (21, 0)])
-def test_make_step_rejects_values_of_other_leaves(shape):
+def test_make_steps_rejects_values_of_other_leaves(shape):
     tree, *_ = make_leaf_problem(1, 20, ())
     with pytest.raises(ValueError, match="row for each leaf"):
-        _native.make_step(tree, np.zeros(shape), 1.0, 10.0, 1.0)
+        _native.make_steps([(tree, np.zeros(shape), 1.0)], 10.0, 1.0)
 
 
 @pytest.mark.slow

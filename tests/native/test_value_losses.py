@@ -80,10 +80,10 @@ def test_sum_value_losses_rejects_wrong_arguments(wrong, message):
 @pytest.mark.parametrize("shape", [(), (1,), (3,)])
 def test_to_users_units_matches_naive_twin(shape):
     rng = np.random.default_rng(0)
-    raw, out = rng.normal(size=(50, *shape)).astype(np.float32), np.empty((50, *shape))
-    offset = rng.normal(size=shape or 1)
-    _native.to_users_units(raw, offset, 0.3, out)
-    np.testing.assert_array_equal(out, offset + 0.3 * raw.astype(np.float64))
+    raw, rows = rng.normal(size=(50, *shape)).astype(np.float32), rng.permutation(50)[:30]
+    offset, out = rng.normal(size=shape or 1), np.empty((30, *shape))
+    _native.to_users_units(raw, rows, offset, 0.3, out)
+    np.testing.assert_array_equal(out, offset + 0.3 * raw[rows].astype(np.float64))
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,11 @@ def test_to_users_units_matches_naive_twin(shape):
         ({"out": np.empty(3)}, "one entry per row"),
         ({"out": np.empty((2, 2))}, "one entry per row"),
         ({"offset": np.zeros(2)}, "offset per output"),
+        ({"rows": np.array([0, 2])}, "no such row"),
     ],
-    ids=["long", "outputs", "offset"],
+    ids=["long", "outputs", "offset", "row"],
 )
 def test_to_users_units_rejects_wrong_arguments(wrong, message):
-    arguments = {"raw": np.zeros(2, np.float32), "offset": np.zeros(1), "out": np.empty(2)}
+    arguments = {"raw": np.zeros(2, np.float32), "rows": np.arange(2), "offset": np.zeros(1), "out": np.empty(2)}
     with pytest.raises(ValueError, match=message):
         _native.to_users_units(**(arguments | wrong), scale=1.0)

@@ -116,22 +116,22 @@ def test_leaf_values_are_the_best_there_are(name):
     loss = make_loss(name)
     now = take_position(loss, make_raw(loss))
     sums = np.array([[[now.gradients.sum(dtype=float), now.hessians.sum(dtype=float)]]])
-    best = loss.fit_leaves(sums, 0.0)[0, 0]
+    best = loss.fit_leaves([sums], 0.0)[0][0, 0]
     around = [compute_losses(loss, now.raw + best + move).mean() for move in (-0.01, 0.0, 0.01)]
     assert around[1] < min(around[0], around[2])
-    shrunken = loss.fit_leaves(sums, 100.0)[0, 0]
+    shrunken = loss.fit_leaves([sums], 100.0)[0][0, 0]
     assert 0 < shrunken / best < 0.95
 
 
 def test_leaf_values_of_nothing_are_zero():
     for name in ("two-classes", "three-classes", *VALUE_LOSSES):
         loss = make_loss(name)
-        assert not loss.fit_leaves(np.zeros((2, loss.n_outputs, 2)), 0.0).any()
+        assert not loss.fit_leaves([np.zeros((2, loss.n_outputs, 2))], 0.0)[0].any()
 
 
 def test_leaf_values_of_counts_of_zero_are_bounded():
     loss = make_loss("poisson")
-    assert loss.fit_leaves(np.array([[[5.0, 5.0]]]), 0.0)[0, 0] == -10.0
+    assert loss.fit_leaves([np.array([[[5.0, 5.0]]])], 0.0)[0][0, 0] == -10.0
 
 
 # What models learn

@@ -25,7 +25,7 @@ double chance_of_credits(const GradientTree& grown, std::span<const double> hess
 struct UnseenRows {
   const GradientTree& grown;
   std::span<const double> sums;            // of all rows, [leaf][output][gradient, hessian]
-  const std::uint16_t* leaves;             // of all rows
+  std::span<const std::uint16_t> leaves;   // of all rows
   std::span<const std::int64_t> rows;      // of the minipatch
   Slopes slopes;                           // outputs are combined along the direction
   std::span<const std::int64_t> features;  // ascending
@@ -35,7 +35,7 @@ struct GradientCredits {
   std::vector<double> credits, importances;  // the latter are multiples of what chance alone would give
 };
 
-// Trees and outputs share the threads.
+// Trees and outputs share the threads. Rows and leaves that do not exist are refused.
 std::vector<GradientCredits> credit_unseen(std::span<const UnseenRows> trees, Threads& threads);
 
 }  // namespace mpboost

@@ -3,15 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Mask, Positions, Singles
-from mpboost._shards import PostingShards, Shards, WholeTable, find_rows_here, join_sums
+from mpboost._arrays import Floats, Mask, Positions
+from mpboost._shards import (
+    PostingShards,
+    Shards,
+    Taken,
+    WholeTable,
+    find_rows_here,
+    join_rows,
+    join_sums,
+    take_rows_here,
+)
 from mpboost.data.binned import Fetched
 from mpboost.data.tables import Table
 from mpboost.learners.constraints import Constraints
@@ -33,31 +40,11 @@ _GrownTree: TypeAlias = tuple[Minipatch[Slopes], _native.GradientTree]
 _FinishedTree: TypeAlias = TrainedLearner[_native.Tree, Step]
 
 
-class _LeafSums(NamedTuple):
-    """What the leaves of a tree are fitted by: sums over the rows of a shard, and its rows of the minipatch.
-
-    Attributes
-    ----------
-    sums : RowSums or float64 array of shape (n_leaves, n_outputs, 2)
-        Sums of derivatives; of one of several shards, sums that can be joined.
-    n_rows : int
-        Number of rows of the minipatch.
-    patch : tuple
-        Leaves, rows, gradients and hessians: of the rows of the minipatch alone, or of all and the numbers of these.
-    """
-
-    sums: Any
-    n_rows: int
-    patch: tuple[NDArray[np.uint16], Positions, Singles, Singles]
-
-
-class _FittedTree(NamedTuple):
-    """The values of the leaves of a tree, importances and credits of features."""
-
-    values: Floats
-    importances: Floats
-    credits: Floats
-
+#: What a shard contributes to the leaves of a tree: sums of derivatives over its rows, (n_leaves, n_outputs, 2), or, of
+#: one of several shards, sums that can be joined; and, of the rows of the minipatch, leaves, gradients and hessians.
+_LeafSums: TypeAlias = tuple[Any, Taken]
+#: The values of the leaves of a tree, importances and credits of features.
+_FittedTree: TypeAlias = tuple[Floats, Floats, Floats]
 
 #: Bins of a numeric feature in one tree: neighbours are merged, differently in each tree, so that every threshold is
 #: possible. A quarter of 255 is about twice as fast and, with some hundred trees, as good: docs/gradient.md.
@@ -105,6 +92,7 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         shards: Shards | None = None,
     ):
         super().__init__(mapper, table, outputs, options.is_categorical, threads, shards)
+        self._whole = WholeTable(table.n_rows)
         self._leaf_fitter = leaf_fitter
         self._options = options
         n_together = 1 if self._data.copies else leaf_fitter.n_models  # trees that are finished together
@@ -169,7 +157,7 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
 
     def _finish(self, trees: Sequence[_GrownTree], threads: _native.Threads) -> list[_FinishedTree]:
         """Fit the leaves of trees of different models by derivatives as they are now; apply them to all rows."""
-        shards = self._shards or WholeTable(self._data.n_rows)
+        shards = self._shards or self._whole
         return self._take_steps(trees, shards.exchange(*self._prepare(trees, shards, threads)))
 
     def _post(
@@ -189,24 +177,22 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
             (grown.tree, columns, minipatch.question.gradients, minipatch.question.hessians, leaves)
             for (minipatch, grown), (columns, _), leaves in zip(trees, fetched, self._leaves, strict=False)
         ]
-        if shards.size == 1:
-            sums: Sequence[Any] = _native.sum_leaves(applied, threads)
-        else:
-            sums = [_native.RowSums(shards.first_row) for _ in trees]
-            _native.sum_leaves(applied, threads, sums)
+        sums: Sequence[Any] = [] if shards.size == 1 else [_native.RowSums(shards.first_row) for _ in trees]
+        totals = _native.sum_leaves(applied, threads, sums)
 
         def list_sums() -> list[_LeafSums]:
-            rest = zip(trees, self._leaves, sums, strict=False)
-            return [_gather(minipatch, leaves, sums, shards) for (minipatch, _), leaves, sums in rest]
+            return [
+                (of_tree, take_rows_here(shards, minipatch.draw.rows, leaves, gradients, hessians))
+                for (minipatch, _), of_tree, (_, _, gradients, hessians, leaves) in zip(
+                    trees, sums or totals, applied, strict=True
+                )
+            ]
 
         def fit(parts: Sequence[list[_LeafSums]]) -> list[_FittedTree]:
-            joined = [*map(_join, zip(*parts, strict=True))]
+            joined = parts[0] if len(parts) == 1 else [*map(_join, zip(*parts, strict=True))]
             credited = self._credit(trees, places, joined, threads)
-            values = [
-                self._fit(*tree, places, leaves, of_tree.sums, threads)
-                for tree, places, leaves, of_tree in zip(trees, places, self._leaves, joined, strict=False)
-            ]
-            return [_FittedTree(*fitted) for fitted in zip(values, *zip(*credited, strict=True), strict=True)]
+            values = self._fit(trees, places, [sums for sums, _ in joined], threads)
+            return [(values, *credits) for values, credits in zip(values, credited, strict=True)]
 
         return list_sums, fit
 
@@ -218,72 +204,61 @@ class GradientTreeLearner(BinnedLearner[np.float64]):
         threads: _native.Threads,
     ) -> list[tuple[Floats, Floats]]:
         """Compute importances and credits of the features of trees, given the leaf of each row and sums of leaves."""
-        rest = [*zip(trees, places, joined, strict=True)]
-        has_unseen = [
-            self._options.importance != "gain" and n_rows < minipatch.question.n_learned
-            for (minipatch, _), _, (_, n_rows, _) in rest
-        ]
-        unseen = [
-            (grown, sums, *patch, minipatch.question.direction, places)
-            for (minipatch, grown), places, (sums, _, patch) in compress(rest, has_unseen)
-        ]
-        credited = iter(_native.credit_unseen(unseen, threads))
-        return [
-            next(credited) if is_measured else _credit_by_gains(grown, places)
-            for is_measured, ((_, grown), places, _) in zip(has_unseen, rest, strict=True)
-        ]
+        by_gains, unseen = self._options.importance == "gain", {}
+        for k, ((minipatch, grown), (sums, (rows, *patch))) in enumerate(zip(trees, joined, strict=True)):
+            if not by_gains and len(rows) < minipatch.question.n_learned:
+                unseen[k] = grown, sums, rows, *patch, minipatch.question.direction, places[k]
+        credited = dict(zip(unseen, _native.credit_unseen([*unseen.values()], threads), strict=True))
+        return [credited.get(k) or _credit_by_gains(grown, places[k]) for k, (_, grown) in enumerate(trees)]
 
     def _fit(
         self,
-        minipatch: Minipatch[Slopes],
-        grown: _native.GradientTree,
-        places: Positions,
-        leaves: NDArray[np.uint16],
-        sums: Floats,
+        trees: Sequence[_GrownTree],
+        places: Sequence[Positions],
+        sums: Sequence[Floats],
         threads: _native.Threads,
-    ) -> Floats:
-        """Compute the values of the leaves of a tree, given the leaf of each row and the sums of leaves."""
-        options, slopes, features = self._options, minipatch.question, minipatch.features
-        if options.leaf_refit:
-            values = self._leaf_fitter.fit(slopes, leaves, sums, threads)
-        else:
-            rows, weights = minipatch.draw.rows, minipatch.draw.weights
-            sums = slopes.sum_leaves(leaves, rows, weights, len(sums))
-            values = self._leaf_fitter.fit(slopes, leaves[rows], sums, threads, rows=rows, weights=weights)
-        return options.constraints.bound(grown.tree, features, places, values, sums, options.l2_regularization)
+    ) -> list[Floats]:
+        """Compute the values of the leaves of trees, given the sums of leaves."""
+        options, minipatches = self._options, [minipatch for minipatch, _ in trees]
+        slopes, leaves, draws = [minipatch.question for minipatch in minipatches], self._leaves, None  # None: all rows
+        if not options.leaf_refit:
+            draws = [minipatch.draw for minipatch in minipatches]
+            sums = [
+                asked.sum_leaves(of_rows, draw.rows, draw.weights, len(of_all))
+                for asked, of_rows, draw, of_all in zip(slopes, leaves, draws, sums, strict=False)
+            ]
+            leaves = [of_rows[draw.rows] for of_rows, draw in zip(leaves, draws, strict=False)]
+        values = self._leaf_fitter.fit(slopes, leaves, sums, threads, draws)
+        if options.constraints.monotonic is None:
+            return values
+        bound, l2 = options.constraints.bound, options.l2_regularization
+        return [
+            bound(grown.tree, minipatch.features, at, of_leaves, given, l2)
+            for (minipatch, grown), at, of_leaves, given in zip(trees, places, values, sums, strict=True)
+        ]
 
     def _take_steps(self, trees: Sequence[_GrownTree], fitted: Sequence[_FittedTree]) -> list[_FinishedTree]:
         """Make steps of the fitted leaves of trees."""
-        finished = []
-        for (minipatch, grown), leaves, of_tree in zip(trees, self._leaves, fitted, strict=False):
-            values, importances, credits = of_tree
-            learning_rate = self._options.step_lengths.find((minipatch.iteration - 1) // self._leaf_fitter.n_models)
-            step, tree = self._leaf_fitter.make_step(grown.tree, leaves, values, learning_rate)
-            tree = self._data.rename(tree, minipatch.features)
-            finished.append(TrainedLearner(tree, step, importances, credits))
-        return finished
-
-
-def _gather(minipatch: Minipatch[Slopes], leaves: NDArray[np.uint16], sums: Any, shards: Shards) -> _LeafSums:
-    """Return what a shard contributes to the leaves of a tree."""
-    rows, slopes = minipatch.draw.rows, minipatch.question
-    if shards.size == 1:
-        return _LeafSums(sums, len(rows), (leaves, rows, slopes.gradients, slopes.hessians))
-    here = find_rows_here(shards, rows)
-    patch = leaves[here], np.arange(len(here)), slopes.gradients[here], slopes.hessians[here]
-    return _LeafSums(sums, len(here), patch)
+        find_length, n_models = self._options.step_lengths.find, self._leaf_fitter.n_models
+        steps = self._leaf_fitter.make_steps(
+            [
+                (grown.tree, values, find_length((minipatch.iteration - 1) // n_models))
+                for (minipatch, grown), (values, _, _) in zip(trees, fitted, strict=True)
+            ],
+            self._leaves,
+        )
+        return [
+            TrainedLearner(self._data.rename(tree, minipatch.features), step, importances, credits)
+            for (minipatch, _), (step, tree), (_, importances, credits) in zip(trees, steps, fitted, strict=True)
+        ]
 
 
 def _join(parts: Sequence[_LeafSums]) -> _LeafSums:
-    """Join what shards contribute to the leaves of a tree."""
-    if len(parts) == 1:
-        return parts[0]
-    leaves, _, gradients, hessians = (
-        np.concatenate(arrays) for arrays in zip(*(part.patch for part in parts), strict=True)
-    )
-    n_outputs = 1 if gradients.ndim == 1 else gradients.shape[1]
-    sums = join_sums([part.sums for part in parts]).reshape(-1, n_outputs, 2)
-    return _LeafSums(sums, len(leaves), (leaves, np.arange(len(leaves)), gradients, hessians))
+    """Join what several shards contribute to the leaves of a tree."""
+    sums, rows = zip(*parts, strict=True)
+    patch = join_rows(rows)
+    n_outputs = 1 if patch[-1].ndim == 1 else patch[-1].shape[1]
+    return join_sums(sums).reshape(-1, n_outputs, 2), patch
 
 
 class _Turns:

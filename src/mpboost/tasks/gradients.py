@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from mpboost import _native
 from mpboost._arrays import Floats, Positions, Singles
-from mpboost._shards import Shards, WholeTable, find_rows_here, join_sums
+from mpboost._shards import Shards, Taken, WholeTable, find_rows_here, join_rows, join_sums, take_rows_here
 from mpboost.outputs.kinds import Steps
 from mpboost.outputs.metrics import Metric
 from mpboost.sampling.questions import Slopes
@@ -26,17 +26,22 @@ class Predictor(Position):
 
     Attributes
     ----------
-    n_learned : int
-        Number of rows that it learns from; the others have weight 0.
+    slopes : Slopes
+        What trees of the model are asked: these arrays; with several outputs a direction is missing.
     total : float
         The loss's ``compute_total``: turns the quality that ``move`` returns into a score.
     train_score : float
         Score on the rows that it learns from.
     """
 
-    n_learned: int
+    slopes: Slopes
     total: float
     train_score: float = np.nan
+
+    @property
+    def n_learned(self) -> int:
+        """Number of rows that it learns from; the others have weight 0."""
+        return self.slopes.n_learned
 
 
 #: Rows whose gradients are looked at together, and the least size of a gradient there.
@@ -102,6 +107,7 @@ class GradientTask:
             recalibrates=isinstance(loss, ClassLoss) and sample_weights is not score_weights,
             metric=metric,
         )
+        self._raw_names = [f"raw_{k}" for k in range(len(reserved))]
         self._running = None if metric is None else RunningScore(metric, labels)
         self.train_score = np.nan
         self._seed = seed
@@ -117,8 +123,10 @@ class GradientTask:
             weights[reserved] = 0.0
         raw = np.tile(self.loss.start, (n_samples, 1)) if n_outputs > 1 else np.full(n_samples, self.loss.start[0])
         total = self.loss.compute_total(weights)
-        n_learned = n_samples - len(reserved)
-        predictor = Predictor(raw, weights, np.empty_like(raw), np.empty_like(raw), n_learned, total)
+        gradients, hessians = np.empty_like(raw), np.empty_like(raw)
+        labels = self.loss.labels if isinstance(self.loss, SoftmaxLoss) else None
+        slopes = Slopes(gradients, hessians, raw, n_samples - len(reserved), None, labels, weights)
+        predictor = Predictor(raw, weights, gradients, hessians, slopes, total)
         self.loss.move(predictor, None, threads)
         return predictor
 
@@ -166,13 +174,13 @@ class GradientTask:
     @property
     def state(self) -> TaskState:
         """Views of the raw predictions."""
-        raws = {f"raw_{k}": predictor.raw for k, predictor in enumerate(self.predictors)}
-        return raws | self.out_of_patch.state
+        raws = [predictor.raw for predictor in self.predictors]
+        return {**dict(zip(self._raw_names, raws, strict=True)), **self.out_of_patch.state}
 
     @property
     def changed(self) -> Iterable[str]:
         """The names of the arrays of ``state`` that the last update changed: not those of models that waited."""
-        return f"raw_{(self._n_trees - 1) % len(self.predictors)}", *self.out_of_patch.state
+        return self._raw_names[(self._n_trees - 1) % len(self._raw_names)], *self.out_of_patch.state
 
     @property
     def log_weights(self) -> Floats:
@@ -188,14 +196,13 @@ class GradientTask:
         return [self._pose(t, threads) for t in iterations]
 
     def _pose(self, iteration: int, threads: _native.Threads) -> Slopes:
-        direction = None
-        if self.loss.n_outputs > 1:
-            direction = np.full(self.loss.n_outputs, -1.0)
-            draw = self.loss.n_outputs // 2, self._seed, [iteration], _native.Purpose.COLOURS
-            direction[_native.race(np.zeros(self.loss.n_outputs), *draw, threads)[0]] = 1.0
-        labels = self.loss.labels if isinstance(self.loss, SoftmaxLoss) else None
-        now = self.predictors[(iteration - 1) % len(self.predictors)]
-        return Slopes(now.gradients, now.hessians, now.raw, now.n_learned, direction, labels, now.weights)
+        slopes, n_outputs = self.predictors[(iteration - 1) % len(self.predictors)].slopes, self.loss.n_outputs
+        if n_outputs == 1:
+            return slopes
+        direction = np.full(n_outputs, -1.0)
+        draw = n_outputs // 2, self._seed, [iteration], _native.Purpose.COLOURS
+        direction[_native.race(np.zeros(n_outputs), *draw, threads)[0]] = 1.0
+        return slopes._replace(direction=direction)
 
     def update(self, outputs: Step, rows: Positions, threads: _native.Threads) -> None:
         """Add a tree to the model whose turn it is; update derivatives and scores."""
@@ -205,13 +212,15 @@ class GradientTask:
         quality_here = self.loss.move(now, outputs, threads, sums)
         if outputs.prepare_next is not None:
             outputs.prepare_next(threads)
-        reserved = find_rows_here(self.shards, self.out_of_patch.get_rows(turn))
-        quality, raw = self.shards.exchange(lambda: (quality_here, sums, now.raw.take(reserved, axis=0)), _join_steps)
-        self.out_of_patch.update(turn, raw, outputs, rows, threads)
+        reserved = self.out_of_patch.get_rows(turn)
+        quality, (judged, raw) = self.shards.exchange(
+            lambda: (quality_here, sums, take_rows_here(self.shards, reserved, now.raw)), _join_steps
+        )
+        self.out_of_patch.update(turn, raw, judged, outputs, rows, threads)
         self._n_trees += 1
         if self._running is None:
             now.train_score = self.loss.score_training(quality, now.total)
-            self.train_score = _average_known([predictor.train_score for predictor in self.predictors])
+            self.train_score = _average_known(self.predictors)
         elif self.is_scored:
             self.train_score = self._score_training(self._running)
 
@@ -295,17 +304,17 @@ class GradientTask:
         return totals + (self.loss.baseline if totals.ndim > 1 else self.loss.baseline[0])
 
 
-def _join_steps(parts: Sequence[tuple[float, _native.RowSums, Singles]]) -> tuple[float, Singles]:
+def _join_steps(parts: Sequence[tuple[float, _native.RowSums, Taken]]) -> tuple[float, Taken]:
     """Join the qualities of a step, numbers or sums of several shards, and raw predictions for reserved rows."""
     if len(parts) == 1:
         return parts[0][0], parts[0][2]
-    _, sums, raw = zip(*parts, strict=True)
-    return float(join_sums(sums)[0]), np.concatenate(raw)
+    _, sums, raws = zip(*parts, strict=True)
+    return float(join_sums(sums)[0]), join_rows(raws)
 
 
-def _average_known(scores: list[float]) -> float:
-    """Average the scores of the models that have one; NaN if none has."""
-    known = [score for score in scores if score == score]
+def _average_known(predictors: Sequence[Predictor]) -> float:
+    """Average the training scores of the models that have one; NaN if none has."""
+    known = [predictor.train_score for predictor in predictors if predictor.train_score == predictor.train_score]
     return sum(known) / len(known) if known else np.nan
 
 

@@ -1,12 +1,14 @@
 """Computes the values of the leaves of gradient trees: values that minimise the loss."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mpboost import _native
-from mpboost._arrays import Floats, Positions
+from mpboost._arrays import Floats
+from mpboost.sampling.draws import Draw
 from mpboost.sampling.questions import Slopes
 from mpboost.tasks.losses import Loss, Step
 
@@ -68,34 +70,53 @@ class LeafFitter:
 
     def fit(
         self,
+        slopes: Sequence[Slopes],
+        leaves: Sequence[NDArray[np.uint16]],
+        sums: Sequence[Floats],
+        threads: _native.Threads,
+        draws: Sequence[Draw] | None = None,
+    ) -> list[Floats]:
+        """Compute the values of the leaves of trees, (n_leaves, n_outputs), from sums of derivatives and rows.
+
+        The rows are all, or those of draws; then ``leaves`` are of these.
+        """
+        if self._loss.leaf_quantile is None:
+            return self._loss.fit_leaves(sums, self._l2)
+        quantile, rows = self._loss.leaf_quantile, [None] * len(sums) if draws is None else draws
+        return [
+            self._fit_quantiles(quantile, *of_tree, threads)
+            for of_tree in zip(slopes, leaves, sums, rows, strict=False)
+        ]
+
+    def _fit_quantiles(
+        self,
+        quantile: float,
         slopes: Slopes,
         leaves: NDArray[np.uint16],
         sums: Floats,
+        draw: Draw | None,
         threads: _native.Threads,
-        *,
-        rows: Positions | slice = ALL,
-        weights: Floats | None = None,
     ) -> Floats:
-        """Compute the values of leaves, (n_leaves, n_outputs), from sums of derivatives and rows, by default all."""
-        loss, l2 = self._loss, self._l2
-        if loss.leaf_quantile is None:
-            return loss.fit_leaves(sums, l2)
-        residuals = loss.labels[rows] - slopes.raw[rows]
+        """Compute the values of the leaves of a tree from quantiles of residuals."""
+        rows, weights = (ALL, None) if draw is None else (draw.rows, draw.weights)
+        residuals = self._loss.labels[rows] - slopes.raw[rows]
         row_weights = None if slopes.weights is None else slopes.weights[rows]
         if weights is not None:
             row_weights = (weights if row_weights is None else weights * row_weights).astype(np.float32)
-        quantiles = _native.leaf_quantiles(leaves, residuals, row_weights, loss.leaf_quantile, len(sums), threads)
+        quantiles = _native.leaf_quantiles(leaves, residuals, row_weights, quantile, len(sums), threads)
         hessians = sums[..., 1]  # the weights of rows
-        return np.asarray(quantiles[:, None] * hessians / np.maximum(hessians + l2, np.finfo(np.float64).tiny))
+        return np.asarray(quantiles[:, None] * hessians / np.maximum(hessians + self._l2, np.finfo(np.float64).tiny))
 
-    def make_step(
-        self, tree: _native.Tree, leaves: NDArray[np.uint16], values: Floats, learning_rate: float
-    ) -> tuple[Step, _native.Tree]:
-        """Make a step from the leaf of each row and the values of leaves, (n_leaves, n_outputs).
+    def make_steps(
+        self,
+        trees: Sequence[tuple[_native.Tree, Floats, float]],
+        leaves: Sequence[NDArray[np.uint16]],
+    ) -> list[tuple[Step, _native.Tree]]:
+        """Make steps from trees, values of leaves, (n_leaves, n_outputs), and learning rates; and the leaf of each row.
 
-        Returns the tree with its values, too: they are in the users' units, divided by the number of models.
+        Returns the trees with their values, too: they are in the users' units, divided by the number of models.
         """
-        made = _native.make_step(tree, values, learning_rate, MAX_STEP, self._loss.scale / self.n_models)
+        made = _native.make_steps(trees, MAX_STEP, self._loss.scale / self.n_models)
         if made is None:
             raise ValueError("Predictions grow without limit: choose a smaller learning_rate.")
-        return Step(leaves, made[0]), made[1]
+        return [(Step(of_tree, values), tree) for of_tree, (values, tree) in zip(leaves, made, strict=False)]

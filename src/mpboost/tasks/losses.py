@@ -6,7 +6,7 @@ The engine computes in its own units, in single precision. Raw predictions in th
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -150,8 +150,11 @@ class Loss(ABC):
         """Convert the quality that ``move`` returns to a score: the share of right rows."""
         return quality / total
 
-    def fit_leaves(self, sums: Floats, l2: float) -> Floats:
-        """Compute the values of leaves by Newton steps, from sums of derivatives, (n_leaves, n_outputs, 2)."""
+    def fit_leaves(self, sums: Sequence[Floats], l2: float) -> list[Floats]:
+        """Compute the values of leaves by Newton steps, from each tree's sums of derivatives.
+
+        Sums have the shape (n_leaves, n_outputs, 2), values (n_leaves, n_outputs).
+        """
         return _native.fit_newton(sums, l2, self.newton_factor)
 
     @abstractmethod
@@ -328,10 +331,11 @@ class ValueLoss(Loss):
         """Compute R^2."""
         return 1.0 - quality / total if total > 0 else float(quality < 1e-9)
 
-    def fit_leaves(self, sums: Floats, l2: float) -> Floats:
+    def fit_leaves(self, sums: Sequence[Floats], l2: float) -> list[Floats]:
         """Compute the best values: with a log link they follow exactly from the sums."""
-        if not self.is_log:
-            return super().fit_leaves(sums, l2)
+        return [self._fit_exactly(of_tree, l2) for of_tree in sums] if self.is_log else super().fit_leaves(sums, l2)
+
+    def _fit_exactly(self, sums: Floats, l2: float) -> Floats:
         gradients, hessians = sums[..., 0], sums[..., 1]
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.name == "poisson":  # hessians sum predictions, gradients sum predictions minus labels

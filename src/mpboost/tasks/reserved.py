@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,19 @@ from mpboost.tasks.losses import Loss, LossSums, Step, sum_weights
 from mpboost.tasks.running_score import is_due
 
 #: What only updates and scores need.
-OF_SCORES = ("raw", "losses", "_in_patch", "_in_patch_counts", "_labels", "_weights", "_metric", "_sums", "_to_score")
+OF_SCORES = (
+    *("raw", "losses", "_in_patch", "_in_patch_counts", "_labels", "_weights", "_of_models"),
+    *("_metric", "_sums", "_to_score"),
+)
+
+
+class _RowsOfModel(NamedTuple):
+    """The rows whose predictions change with a model: their place among all that are judged, and what they have."""
+
+    place: slice
+    rows: Positions
+    labels: NDArray[Any]
+    weights: Floats | None
 
 
 class ReservedRows:
@@ -80,7 +92,6 @@ class ReservedRows:
         self._n_updates = 0
         self.reserved = reserved
         ends = np.cumsum([0, *map(len, reserved)]).tolist()
-        self._places = [slice(None)] if keeps_patches else [*map(slice, ends[:-1], ends[1:])]
         self.rows = np.arange(len(labels)) if keeps_patches else np.concatenate(reserved)
         self.raw = np.tile(loss.baseline, (len(self.rows), 1))
         shape: tuple[int, ...] = (len(labels), loss.n_outputs)
@@ -90,15 +101,21 @@ class ReservedRows:
         self._in_patch_counts = np.zeros(len(labels) if keeps_patches else 0, dtype=np.int32)
         self._labels = labels[self.rows]
         self._weights = None if score_weights is None else score_weights[self.rows]
+        places = [slice(None)] if keeps_patches else [*map(slice, ends[:-1], ends[1:])]
+        self._of_models = [*map(self._take, places)]
         self._total = sum_weights(self._weights, self._labels)
         self._offset = np.broadcast_to(np.asarray(loss.offset, dtype=np.float64), loss.start.shape).copy()
         # The losses of a model's rows change in its turn only: the sums of the others are kept.
         adds_up = len(self.rows) > 0 and metric is None and not recalibrates
-        self._sums = [self._measure(model) for model in range(len(reserved))] if adds_up else []
+        self._sums = [self._measure(some, self.raw[some.place]) for some in self._of_models] if adds_up else []
         self._to_score = loss.make_score(self._labels, self._weights) if adds_up else None
         self.score = self.quality = np.nan
         self.losses: list[float] = []
         self.is_scored = True
+
+    def _take(self, place: slice) -> _RowsOfModel:
+        weights = None if self._weights is None else self._weights[place]
+        return _RowsOfModel(place, self.rows[place], self._labels[place], weights)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -126,47 +143,48 @@ class ReservedRows:
 
     def get_rows(self, model: int) -> Positions:
         """Return the rows whose raw predictions change with those of a model."""
-        return self.rows[self._places[model]]
+        return self._of_models[model].rows
 
-    def update(self, model: int, raw: Singles, step: Step, rows: Positions, threads: _native.Threads) -> None:
+    def update(
+        self, model: int, raw: Singles, judged: Positions, step: Step, rows: Positions, threads: _native.Threads
+    ) -> None:
         """Update predictions, score and loss after a step of a model.
 
-        ``raw`` are the model's raw predictions for ``get_rows(model)``; ``rows`` are those of the step's minipatch.
+        ``judged`` are the places in ``raw`` of the model's raw predictions for ``get_rows(model)``; ``rows`` are those
+        of the step's minipatch.
         """
         self._n_updates += 1
         self.is_scored = (self._metric is None and not self.recalibrates) or is_due(self._n_updates)
         if not len(self.rows):
             self.losses.append(np.nan)
             return
+        out = self.raw[self._of_models[model].place]
         if self._in_patch is None:
-            place = self.raw[self._places[model]]
-            _native.to_users_units(raw, self._offset, self._loss.scale, place)
+            _native.to_users_units(raw, judged, self._offset, self._loss.scale, out)
         else:
             self._in_patch[rows] += step.values[step.leaves[rows]]
             self._in_patch_counts[rows] += 1
-            self.raw[:] = self._loss.offset + self._loss.scale * (raw - self._in_patch).astype(np.float64)
+            out[:] = self._loss.offset + self._loss.scale * (raw[judged] - self._in_patch).astype(np.float64)
         if not self.is_scored:
             self.losses.append(self.losses[-1])
             return
-        loss, self.score = self._judge(model, threads)
+        loss, self.score = self._judge(model, out, threads)
         self.losses.append(loss)
         self.quality = -loss if self._metric is None else self.score
 
-    def _judge(self, model: int, threads: _native.Threads) -> tuple[float, float]:
-        """Compute the mean loss and the score after a step of a model."""
+    def _judge(self, model: int, raw: Floats, threads: _native.Threads) -> tuple[float, float]:
+        """Compute the mean loss and the score after a step of a model, given its new predictions."""
         if self._to_score is None:
             judged = self.raw, self._labels, self._weights
             return self.compute_loss(*judged), self.compute_score(*judged)
-        self._sums[model] = self._measure(model, threads)
+        self._sums[model] = self._measure(self._of_models[model], raw, threads)
         loss = quality = 0.0
         for sums in self._sums:  # one after the other, since Python's sum depends on its version
             loss, quality = loss + sums.loss, quality + sums.quality
         return loss / self._total, self._to_score(quality)
 
-    def _measure(self, model: int, threads: _native.Threads | None = None) -> LossSums:
-        place = self._places[model]
-        weights = None if self._weights is None else self._weights[place]
-        return self._loss.measure(self.raw[place], self._labels[place], weights, threads)
+    def _measure(self, some: _RowsOfModel, raw: Floats, threads: _native.Threads | None = None) -> LossSums:
+        return self._loss.measure(raw, some.labels, some.weights, threads)
 
     def compute_metric(self, raw: Floats) -> float:
         """Compute the score of raw predictions for these rows."""

@@ -49,7 +49,7 @@ void credit_by_unseen(const Data& data, Threads& threads, Digest& digest) {
     sums[k].assign(2 * outputs * trees[k]->n_leaves(), 1.0);
     unseen.push_back({grown[k],
                       sums[k],
-                      leaves[k].data(),
+                      leaves[k],
                       data.rows,
                       {data.gradients.data(), data.hessians.data(), outputs, outputs > 1 ? direction.data() : nullptr},
                       features});
