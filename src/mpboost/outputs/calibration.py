@@ -122,9 +122,9 @@ class VoteCalibration:
         is_top = by_class == by_class.max(axis=0)
         is_clear = is_top.sum(axis=0) == 1
         for winner in range(n_classes):
-            won = is_top[winner] & is_clear
+            won = np.flatnonzero(is_top[winner] & is_clear)
             weights_won = None if weights is None else weights[won]
-            slopes.append(_fit_slope(logs.compress(won, axis=1), labels[won], winner, weights_won))
+            slopes.append(_fit_slope(logs.take(won, axis=1), labels[won], winner, weights_won))
         return cls(slopes)
 
     def predict(self, counts: NDArray[Any], winners: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -240,14 +240,18 @@ def _fit_slope(
         """Average over classes by their probabilities."""
         if len(behind) == 2:  # the winner has odds of 1, and is not behind
             odds = _native.exp_of(slope * lags)
-            return np.asarray(odds * lags / (1.0 + odds))
+            average = odds * lags
+            odds += 1.0
+            average /= odds
+            return average
         odds = _native.exp_of(slope * behind)
         return np.asarray(np.sum(odds * behind, axis=0) / np.sum(odds, axis=0))
 
     @cache  # for the ends, which brentq asks for again
     def descent(log_slope: float) -> float:
         slope = _native.exp_of(log_slope)
-        steps = own - average_behind(slope)
+        steps = average_behind(slope)
+        np.subtract(own, steps, out=steps)
         if weights is not None:
             steps *= weights
         # A sum of products: the result of a dot product may depend on the number of threads.
