@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
+#include <vector>
 
 #include "code_lookup.hpp"
 #include "mpboost/binning.hpp"
@@ -70,6 +71,27 @@ void read_values(Table<T> table, std::int64_t row, std::int64_t column, int n, V
 // once.
 constexpr std::int64_t tile_columns = 16;
 
+template <class V>
+struct Tile {
+  alignas(64) V values[tile_columns][block_rows];
+};
+
+// Read a block of values of a few columns: where rows are one behind the other, whole cache lines of them, which are
+// asked for some rows ahead, since many processors do not foresee long strides.
+template <class T, class V>
+void read_tile(Table<T> table, std::int64_t row, std::int64_t column, int n_rows, int n_columns, Tile<V>& tile) {
+  if (table.column_stride != sizeof(T)) {
+    for (int j = 0; j < n_columns; ++j) read_values(table, row, column + j, n_rows, tile.values[j]);
+    return;
+  }
+  const std::byte* ahead = table.data + (row + 16) * table.row_stride + column * table.column_stride;
+  for (int i = 0; i < n_rows; ++i, ahead += table.row_stride) {
+    for (std::size_t k = 0; k < tile_columns * sizeof(T); k += 64) __builtin_prefetch(ahead + k);
+    for (int j = 0; j < n_columns; ++j) tile.values[j][i] = static_cast<V>(table.at(row + i, column + j));
+  }
+  for (int j = 0; j < n_columns; ++j) std::fill(tile.values[j] + n_rows, std::end(tile.values[j]), V{0});
+}
+
 // To lay out the edges of a column takes as long as to code some rows.
 constexpr std::int64_t min_table_rows = 256;
 
@@ -78,17 +100,16 @@ template <class T>
 void encode_rows(Table<T> table, const BinMapper& mapper, std::int64_t begin, std::int64_t end, Place out) {
   using V = Compared<T>;
   EdgeTable<V> tables[tile_columns];
+  Tile<V> tile;
   for (std::int64_t first = 0; first < out.n_columns; first += tile_columns) {
-    const std::int64_t last = std::min(out.n_columns, first + tile_columns);
-    for (std::int64_t j = first; j < last; ++j) fill(tables[j - first], mapper.edges_of(out.first_column + j));
+    const int n_columns = static_cast<int>(std::min(tile_columns, out.n_columns - first));
+    for (int j = 0; j < n_columns; ++j) fill(tables[j], mapper.edges_of(out.first_column + first + j));
     for (std::int64_t row = begin; row < end; row += block_rows) {
       const int n = static_cast<int>(std::min(block_rows, end - row));
-      for (std::int64_t j = first; j < last; ++j) {
-        alignas(64) V values[block_rows];
-        read_values(table, row, j, n, values);
-        if (find_codes(tables[j - first], values, n, out.column(j) + row))
-          out.columns->set_has_missing(out.first_column + j, true);
-      }
+      read_tile(table, row, first, n, n_columns, tile);
+      for (int j = 0; j < n_columns; ++j)
+        if (find_codes(tables[j], tile.values[j], n, out.column(first + j) + row))
+          out.columns->set_has_missing(out.first_column + first + j, true);
     }
   }
 }
@@ -114,43 +135,27 @@ bool keeps_bytes(std::span<const double> edges) {
   return true;
 }
 
-// Transpose eight rows of eight bytes, each row one number: blocks of four, two and one bytes change places.
-inline void transpose(std::uint64_t (&rows)[8]) {
-  const auto swap = [&](int distance, int shift, std::uint64_t low) {
-    for (int i = 0; i < 8; ++i) {
-      if (i & distance) continue;
-      const std::uint64_t differing = ((rows[i] >> shift) ^ rows[i + distance]) & low;
-      rows[i] ^= differing << shift;
-      rows[i + distance] ^= differing;
-    }
+// Copy bytes of a column, which are their own codes up to the last one.
+void copy_column(const std::byte* bytes, std::int64_t stride, std::int64_t n, std::uint8_t last, std::uint8_t* codes) {
+  const auto copy = [=](std::int64_t distance) {
+    for (std::int64_t i = 0; i < n; ++i) codes[i] = std::min(static_cast<std::uint8_t>(bytes[i * distance]), last);
   };
-  swap(4, 32, 0x00000000FFFFFFFFULL);
-  swap(2, 16, 0x0000FFFF0000FFFFULL);
-  swap(1, 8, 0x00FF00FF00FF00FFULL);
+  stride == 1 ? copy(1) : copy(stride);  // a loop that can be vectorised
 }
 
-// Copy bytes, which are their own codes up to the last bin of their column: by tiles of eight by eight where rows are
-// contiguous.
-void copy_bytes(Table<std::uint8_t> table, std::int64_t begin, std::int64_t end, Place out) {
-  for (std::int64_t row = begin; row < end; row += block_rows) {
-    const std::int64_t n = std::min(block_rows, end - row);
-    std::int64_t j = 0;
-    for (; table.column_stride == 1 && n % 8 == 0 && j + 8 <= out.n_columns; j += 8) {
-      for (std::int64_t i = 0; i < n; i += 8) {
-        std::uint64_t tile[8];
-        for (int k = 0; k < 8; ++k) std::memcpy(&tile[k], table.data + (row + i + k) * table.row_stride + j, 8);
-        transpose(tile);
-        for (int k = 0; k < 8; ++k) std::memcpy(out.column(j + k) + row + i, &tile[k], 8);
-      }
-    }
-    for (; j < out.n_columns; ++j)
-      for (std::int64_t i = 0; i < n; ++i) out.column(j)[row + i] = table.at(row + i, j);
+// The same of all columns, given the last code of each.
+void copy_columns(Table<std::uint8_t> table, std::int64_t begin, std::int64_t end, const std::uint8_t* last,
+                  Place out) {
+  const std::byte* bytes = table.data + begin * table.row_stride;
+  const std::int64_t n_rows = end - begin;
+  if (table.column_stride == 1 && n_rows >= tile_rows && out.n_columns >= tile_rows) {
+    const ByteRows rows{reinterpret_cast<const std::uint8_t*>(bytes), table.row_stride, last};
+    return kernels().copy_bytes(rows, n_rows, out.n_columns, out.codes + begin, out.stride);
   }
-  for (std::int64_t j = 0; j < out.n_columns; ++j) {
-    const auto last = static_cast<std::uint8_t>(out.columns->n_bins(out.first_column + j) - 1);
-    std::uint8_t* codes = out.column(j);
-    for (std::int64_t i = begin; i < end; ++i) codes[i] = std::min(codes[i], last);
-  }
+  for (std::int64_t row = 0; row < n_rows; row += block_rows)
+    for (std::int64_t j = 0; j < out.n_columns; ++j)
+      copy_column(bytes + row * table.row_stride + j * table.column_stride, table.row_stride,
+                  std::min(block_rows, n_rows - row), last[j], out.column(j) + begin + row);
 }
 
 }  // namespace
@@ -163,18 +168,20 @@ void BinMapper::encode(const TableView& view, BinnedColumns& columns, std::int64
     throw std::invalid_argument("the piece reaches beyond the columns");
   const bool is_whole = view.n_rows == columns.n_rows();
   bool all_bytes = view.dtype == Dtype::uint8;
+  std::vector<std::uint8_t> last_codes;
   for (std::int64_t j = first_column; j < first_column + view.n_columns; ++j) {
     const auto edges = edges_of(j);
     columns.set_n_bins(j, static_cast<int>(edges.size()) + 1);
     if (is_whole) columns.set_has_missing(j, false);
     all_bytes = all_bytes && keeps_bytes(edges);
+    last_codes.push_back(static_cast<std::uint8_t>(edges.size()));
   }
   const Place out{&columns, first_column, view.n_columns, columns.stride(),
                   columns.writable_column(first_column) + first_row};
   with_type(view, [&]<class T>(const Table<T>& table) {
     threads.for_ranges(view.n_rows, 16 * block_rows, [&](std::int64_t begin, std::int64_t end) {
       if constexpr (std::is_same_v<T, std::uint8_t>) {
-        if (all_bytes) return copy_bytes(table, begin, end, out);
+        if (all_bytes) return copy_columns(table, begin, end, last_codes.data(), out);
       }
       if (end - begin < min_table_rows) return encode_few_rows(table, *this, begin, end, out);
       encode_rows(table, *this, begin, end, out);

@@ -173,6 +173,7 @@ const Kernels table{
 #endif
     .to_rows = to_rows,
     .to_columns = to_columns,
+    .copy_bytes = copy_bytes,
     .add_leaf_values = add_leaf_values,
     .walk_contributions = walk_contributions,
     .add_derivatives = add_derivatives,

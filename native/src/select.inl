@@ -104,13 +104,14 @@ void select_rows(const Selection& selection, std::int64_t row, int n_rows, std::
                        : select_as<false>(selection, row, n_rows, slots);
 }
 
-// Write 16 times 16 bytes with rows and columns exchanged: four times, each line of the upper half is interleaved with
-// one of the lower.
-template <class From, class To>
-inline void transpose_tile(From from, To to) {
-  using Line [[gnu::vector_size(16)]] = std::uint8_t;
-  Line lines[16], mixed[16];
-  for (int i = 0; i < 16; ++i) lines[i] = load<Line>(from(i));
+using TileLine [[gnu::vector_size(tile_rows)]] = std::uint8_t;
+
+// Write 16 times 16 bytes with rows and columns exchanged, given what reads a line and where lines go: four times, each
+// line of the upper half is interleaved with one of the lower.
+template <class Read, class To>
+inline void transpose_tile(Read read, To to) {
+  TileLine lines[16], mixed[16];
+  for (int i = 0; i < 16; ++i) lines[i] = read(i);
   for (int step = 0; step < 4; ++step) {
     for (int i = 0; i < 8; ++i) {
       mixed[2 * i] =
@@ -130,7 +131,7 @@ void to_rows(const std::uint8_t* const* columns, int width, std::int64_t row, st
     for (int j = 0; j < width; j += tile_rows) {
       for (int k = 0; k < tile_rows; ++k) prefetch_codes(columns[j + k] + row + first + block_rows);
       for (std::int64_t i = first; i < end; i += tile_rows)
-        transpose_tile([=](int k) { return columns[j + k] + row + i; },
+        transpose_tile([=](int k) { return load<TileLine>(columns[j + k] + row + i); },
                        [=](int k) { return rows + (i + k) * width + j; });
     }
   }
@@ -139,6 +140,28 @@ void to_rows(const std::uint8_t* const* columns, int width, std::int64_t row, st
 void to_columns(const std::uint8_t* rows, int width, const std::uint16_t* which, int n_rows, std::uint8_t* columns) {
   for (int i = 0; i < n_rows; i += tile_rows)
     for (int j = 0; j < width; j += tile_rows)
-      transpose_tile([=](int k) { return rows + std::int64_t{which[i + k]} * width + j; },
+      transpose_tile([=](int k) { return load<TileLine>(rows + std::int64_t{which[i + k]} * width + j); },
                      [=](int k) { return columns + (j + k) * block_rows + i; });
+}
+
+// A block of rows at a time: what is left of their cache lines is still at hand for the next columns. The last tiles
+// reach back over the ones before.
+void copy_bytes(const ByteRows& from, std::int64_t n_rows, std::int64_t n_columns, std::uint8_t* columns,
+                std::int64_t column_stride) {
+  for (std::int64_t first = 0; first < n_rows; first += block_rows) {
+    const std::int64_t end = first + block_rows < n_rows ? first + block_rows : n_rows;
+    for (std::int64_t tile = 0; tile < n_columns; tile += tile_rows) {
+      const std::int64_t j = tile + tile_rows <= n_columns ? tile : n_columns - tile_rows;
+      const auto largest = load<TileLine>(from.largest + j);
+      for (std::int64_t row = first; row < end; row += tile_rows) {
+        const std::int64_t i = row + tile_rows <= n_rows ? row : n_rows - tile_rows;
+        transpose_tile(
+            [=, &from](int k) {
+              const auto line = load<TileLine>(from.bytes + (i + k) * from.stride + j);
+              return line < largest ? line : largest;
+            },
+            [=](int k) { return columns + (j + k) * column_stride + i; });
+      }
+    }
+  }
 }

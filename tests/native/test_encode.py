@@ -53,6 +53,20 @@ def test_encode_of_large_pieces_is_exact(dtype, n_threads):
         np.testing.assert_array_equal(columns.codes[j], expected)
 
 
+@pytest.mark.parametrize("n_rows", [15, 16, 17, 127, 128, 129, 2047, 2048, 2063, 2064])
+@pytest.mark.parametrize("n_columns", [15, 16, 17, 31, 32, 41])
+def test_encode_of_bytes_keeps_them_up_to_the_last_bin(kernels, n_rows, n_columns):
+    # Many are turned by tiles of 16 rows and columns, of which the last ones may reach back.
+    rng = np.random.default_rng(n_rows)
+    most = rng.integers(0, 255, n_columns, endpoint=True)
+    mapper = _native.BinMapper.fit(np.arange(256)[:, None].clip(max=most).astype(np.uint8), 255, _native.Threads(1))
+    wide = rng.integers(0, 256, (n_rows + 2, n_columns + 3), dtype=np.uint8)
+    for table in (wide[1:-1, 2:-1], wide[-2:0:-1, 2:-1], np.ascontiguousarray(wide[2:, 3:])):
+        for n_threads in (1, 2):
+            codes = mapper.transform(table, _native.Threads(n_threads)).codes
+            np.testing.assert_array_equal(codes, np.minimum(table, most.clip(max=254)).T)
+
+
 @pytest.mark.parametrize("n_edges", [0, 1, 2, 3, 4, 7, 8, 9, 63, 64, 65, 127, 128, 129, 253, 254])
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 5, 600])
 def test_encode_counts_the_edges_below_each_value(kernels, threads, n_rows, n_edges):

@@ -122,8 +122,8 @@ def test_update_adapts_the_rate_to_votes_of_learners_that_never_saw_the_rows(thr
         experts.update(np.where(inside, -labels, labels), rows, threads)
         liars.update(np.where(inside, labels, -labels), rows, threads)
     assert (experts.votes * labels).mean() < 0 < (liars.votes * labels).mean()
-    assert experts.learning_rate.value[0] == MAX_AUTO_RATE
-    assert liars.learning_rate.value[0] < MAX_AUTO_RATE / 10
+    assert experts.learning_rate.value == MAX_AUTO_RATE
+    assert liars.learning_rate.value < MAX_AUTO_RATE / 10
 
 
 def test_update_weighs_all_votes_by_the_rate_of_now(threads):
@@ -132,7 +132,7 @@ def test_update_weighs_all_votes_by_the_rate_of_now(threads):
     task, rates, states = make_task(labels, learning_rate="auto"), [], []
     for _ in range(40):
         task.update(rng.choice([-1, 1], 60).astype(np.int8), np.sort(rng.permutation(60)[:20]), threads)
-        rates.append(task.learning_rate.value[0])
+        rates.append(task.learning_rate.value)
         states.append({name: array.copy() for name, array in task.state.items()})
         np.testing.assert_allclose(task.log_weights, log_weighting("logistic", rates[-1] * labels * task.votes))
     assert len(set(rates)) > 20
@@ -146,7 +146,7 @@ def test_update_keeps_the_rate_if_weights_do_not_adapt(threads):
     task = make_task([-1, 1, 1, -1], learning_rate="auto", adaptive=False)
     for t in range(50):
         task.update(-task.labels, np.array([t % 4]), threads)
-    assert task.learning_rate.value[0] == MAX_AUTO_RATE
+    assert task.learning_rate.value == MAX_AUTO_RATE
 
 
 def test_update_leaves_weights_alone_if_they_do_not_adapt(threads):

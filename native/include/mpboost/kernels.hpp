@@ -121,6 +121,13 @@ inline constexpr int trees_together = 8;  // whose values are added to totals be
 
 inline constexpr int tile_rows = 16;  // rows and columns that are exchanged at a time
 
+// Rows of bytes, one behind the other, and the largest byte that each column may have: greater ones become this.
+struct ByteRows {
+  const std::uint8_t* bytes;
+  std::int64_t stride;  // from a row to the next
+  const std::uint8_t* largest;
+};
+
 inline constexpr int gradient_lanes = 8;  // features whose sums of derivatives are searched side by side
 
 // Sums of rows by bin, [bin][lane], bin n_bins for missing values; each is one word (see Packing). Those of a part, if
@@ -339,6 +346,9 @@ struct Kernels {
                   std::uint8_t* rows);
   void (*to_columns)(const std::uint8_t* rows, int width, const std::uint16_t* which, int n_rows,
                      std::uint8_t* columns);
+  // Write the bytes of rows one column after the other. There must be at least tile_rows rows and columns.
+  void (*copy_bytes)(const ByteRows&, std::int64_t n_rows, std::int64_t n_columns, std::uint8_t* columns,
+                     std::int64_t column_stride);
   // Add to each row's totals, [row][output], the values of its leaves, up to trees_together, in the order of the trees.
   void (*add_leaf_values)(const LeavesOfTree* trees, int n_trees, std::int64_t n_rows, std::int64_t n_outputs,
                           double* totals);

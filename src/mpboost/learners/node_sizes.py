@@ -1,5 +1,6 @@
 """``min_samples_split``: the smallest nodes that trees split, given or learned from unseen rows."""
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -57,11 +58,13 @@ class NodeSizes:
         self._pending.clear()
         if iteration <= N_WARM_UP:
             return
-        promised, kept, squares = self._gains[self._first :].T
-        least, error = MIN_KEPT_SHARE * promised, N_DEVIATIONS * np.sqrt(squares)
-        is_useful, is_useless = kept - error > least, kept + error < least
-        n_open = int(np.argmax(is_useful)) if is_useful.any() else len(is_useful)
-        self._smallest = self._first + int(max(np.flatnonzero(is_useless[:n_open]) + 1, default=0))
+        self._smallest = self._first
+        for size, (promised, kept, squares) in enumerate(self._gains[self._first :].tolist(), self._first):
+            least, error = MIN_KEPT_SHARE * promised, N_DEVIATIONS * math.sqrt(squares)
+            if kept - error > least:
+                return
+            if kept + error < least:
+                self._smallest = size + 1
 
     def limit(self, n_rows: int) -> int:
         """Return the least number of rows of nodes to split in a tree that is grown on ``n_rows`` rows."""

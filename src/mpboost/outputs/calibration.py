@@ -110,19 +110,21 @@ class VoteCalibration:
             weights = None if weights is None else weights[rows]
         by_class = np.ascontiguousarray(counts.T)  # few classes are looked through faster in this layout
         judged = by_class.any(axis=0) if weights is None else by_class.any(axis=0) & (weights > 0)
-        by_class, labels = by_class.compress(judged, axis=1), labels[judged]
+        if not judged.all():
+            by_class, labels = by_class.compress(judged, axis=1), labels[judged]
+            weights = None if weights is None else weights[judged]
         if not len(labels) or labels.min() == labels.max():
             return cls(np.ones(n_classes))
         if weights is not None:
-            weights = weights[judged] / weights[judged].mean()
+            weights = weights / weights.mean()
         logs = _native.log_of(2.0 * by_class + 1.0)
         slopes = []
         is_top = by_class == by_class.max(axis=0)
-        winners = np.where(is_top.sum(axis=0) == 1, is_top.argmax(axis=0), -1)
+        is_clear = is_top.sum(axis=0) == 1
         for winner in range(n_classes):
-            won = winners == winner
+            won = np.flatnonzero(is_top[winner] & is_clear)
             weights_won = None if weights is None else weights[won]
-            slopes.append(_fit_slope(logs.compress(won, axis=1), labels[won], winner, weights_won))
+            slopes.append(_fit_slope(logs.take(won, axis=1), labels[won], winner, weights_won))
         return cls(slopes)
 
     def predict(self, counts: NDArray[Any], winners: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -231,21 +233,25 @@ def _fit_slope(
         return 1.0
     behind = logs - logs[winner]  # how far each class is behind the winner
     own = behind[labels, np.arange(len(labels))]
-    margins = -np.partition(behind, -2, axis=0)[-2]
-    typical = np.sqrt(np.average(margins**2, weights=weights))
+    lags = np.delete(behind, winner, axis=0).max(axis=0)  # of the strongest rival
+    typical = np.sqrt(np.average(lags**2, weights=weights))
 
     def average_behind(slope: float) -> NDArray[np.float64]:
         """Average over classes by their probabilities."""
         if len(behind) == 2:  # the winner has odds of 1, and is not behind
-            odds = _native.exp_of(-slope * margins)
-            return np.asarray(odds * -margins / (1.0 + odds))
+            odds = _native.exp_of(slope * lags)
+            average = odds * lags
+            odds += 1.0
+            average /= odds
+            return average
         odds = _native.exp_of(slope * behind)
         return np.asarray(np.sum(odds * behind, axis=0) / np.sum(odds, axis=0))
 
     @cache  # for the ends, which brentq asks for again
     def descent(log_slope: float) -> float:
         slope = _native.exp_of(log_slope)
-        steps = own - average_behind(slope)
+        steps = average_behind(slope)
+        np.subtract(own, steps, out=steps)
         if weights is not None:
             steps *= weights
         # A sum of products: the result of a dot product may depend on the number of threads.

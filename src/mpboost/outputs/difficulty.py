@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mpboost.outputs.statistics import compute_median
-from mpboost.outputs.votes import count_rival_votes
+from mpboost.outputs.votes import count_rival_votes, take_class
 
 #: Rows per batch, to limit the memory.
 BATCH_ROWS = 1 << 14
@@ -37,7 +37,7 @@ def judge_votes(counts: NDArray[np.integer], labels: NDArray[np.uint16]) -> NDAr
     difficulty = np.empty(len(labels))
     for start in range(0, len(labels), BATCH_ROWS):
         batch = slice(start, start + BATCH_ROWS)
-        own = np.take_along_axis(counts[batch], labels[batch, None].astype(np.intp), axis=1)[:, 0] + 1.0
+        own = take_class(counts[batch], labels[batch]) + 1.0
         rivals = count_rival_votes(counts[batch], labels[batch]) + 1.0
         difficulty[batch] = rivals / (own + rivals)
     return difficulty

@@ -125,6 +125,8 @@ def pick_rows(n_rows: int, n_picked: int) -> NDArray[np.int64]:
     >>> pick_rows(6, 3)
     array([1, 3, 5])
     """
+    if n_picked == n_rows:
+        return np.arange(n_rows)
     starts = np.arange(n_picked) * n_rows // n_picked
     lengths = np.diff(starts, append=n_rows)
     return starts + np.random.default_rng(0).integers(0, lengths)

@@ -118,5 +118,5 @@ def to_shares(importances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def balance(credits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale credits, which may be negative, so that their absolute values sum to 1: all learners count the same."""
-    total = np.abs(credits).sum()
+    total = np.add.reduce(np.abs(credits))
     return credits / total if total > 0 else credits

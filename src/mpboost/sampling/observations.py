@@ -232,8 +232,11 @@ def is_of_one_class(question: Labels[np.generic], rows: Positions) -> bool:
     """Tell whether labels are classes, and several rows are all of one."""
     if not question.are_classes or len(rows) == 1:
         return False
-    label, *others = question.values[rows[:N_FIRST]].tolist()  # so few are compared faster as plain numbers
-    return others.count(label) == len(others) and bool((question.values[rows[N_FIRST:]] == label).all())
+    values, (first, *others) = question.values, rows[:N_FIRST].tolist()
+    label = values[first]
+    if any(values[row] != label for row in others):  # the first few nearly always tell
+        return False
+    return bool((values[rows[N_FIRST:]] == label).all())
 
 
 def find_other_class(

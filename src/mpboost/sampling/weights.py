@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -138,8 +139,9 @@ def count_effective(weights: RowWeights, shards: Shards | None = None) -> float:
     """
     shards = shards or WholeTable(len(weights))
     if isinstance(weights, VoteWeights) and weights.log_sample_weights is None:
-        counts = shards.exchange(weights.count_margins, lambda parts: np.sum(parts, axis=0))
-        return _count_effective_of_few(weights.table[counts > 0], counts[counts > 0])
+        counts = shards.exchange(weights.count_margins, lambda parts: reduce(np.add, parts))
+        (occurring,) = counts.nonzero()
+        return _count_effective_of_few(weights.table[occurring], counts[occurring])
     batches = _list_batches(weights)
     largest = shards.exchange(
         lambda: max(float(weights.take(batch).max()) for batch in batches), lambda parts: max(parts)
@@ -162,7 +164,9 @@ def count_effective(weights: RowWeights, shards: Shards | None = None) -> float:
 def _count_effective_of_few(logs: Floats, counts: Positions) -> float:
     """Compute the effective number of rows with few different weights, given how many rows have each."""
     ratios = _native.exp_of(logs - logs.max())
-    total, squares = (_native.sum_values(counts * numbers, _native.Threads(1)) for numbers in (ratios, ratios * ratios))
+    threads = _native.Threads(1)
+    total = _native.sum_values(counts * ratios, threads)
+    squares = _native.sum_values(counts * (ratios * ratios), threads)
     return total * total / squares
 
 

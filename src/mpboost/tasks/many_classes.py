@@ -10,7 +10,7 @@ from mpboost import _native
 from mpboost._arrays import Floats, Label, Mask, Positions
 from mpboost.outputs.kinds import ClassVotes, Colours, LearnerOutputs
 from mpboost.outputs.metrics import Metric
-from mpboost.outputs.votes import count_rival_votes, pick_winners
+from mpboost.outputs.votes import count_rival_votes, pick_winners, take_class
 from mpboost.rules import MarginWeighting
 from mpboost.sampling.questions import Labels
 from mpboost.sampling.weights import LogWeights
@@ -86,7 +86,7 @@ class ManyClassTask(VotingTask, Generic[Label]):
         return {
             "votes": self.votes,
             "oop_votes": self.oop_votes,
-            "learning_rate": self.learning_rate.value,
+            "learning_rate": np.array([self.learning_rate.value]),
             "n_learners": np.array([self._n_learners]),
         }
 
@@ -173,17 +173,18 @@ class ManyClassTask(VotingTask, Generic[Label]):
         if self._row_rule is not None:
             log_weights[...] = self._weigh_by(self._row_rule, state)
         else:
-            self._write_log_weights(state["votes"], self._look_up_table(state["learning_rate"]), log_weights, threads)
+            table = self._look_up_table(float(state["learning_rate"][0]))
+            self._write_log_weights(state["votes"], table, log_weights, threads)
 
     def _find_margins(self, votes: NDArray[Any]) -> NDArray[Any]:
-        own = np.take_along_axis(votes, self.labels[:, None].astype(np.intp), axis=1)[:, 0]
+        own = take_class(votes, self.labels)
         return own.astype(np.int32) - count_rival_votes(votes, self.labels)
 
     def _list_oop_sums(self, state: TaskState) -> NDArray[Any]:
         return state["oop_votes"]
 
-    def _look_up_table(self, learning_rate: Floats) -> Floats:
-        return self._table.look_up(learning_rate[0], self._n_learners)
+    def _look_up_table(self, learning_rate: float) -> Floats:
+        return self._table.look_up(learning_rate, self._n_learners)
 
     @abstractmethod
     def _write_log_weights(

@@ -30,13 +30,13 @@ class LearningRate:
 
     Attributes
     ----------
-    value : float64 array of shape (1,)
+    value : float
         The current learning rate.
     """
 
     def __init__(self, rate: float | Literal["auto"]):
         self.is_fixed = rate != "auto"
-        self.value = np.array([MAX_AUTO_RATE if rate == "auto" else float(rate)])
+        self.value = MAX_AUTO_RATE if rate == "auto" else float(rate)
         self._wrong_share = 0.0
         self._n_minipatches = 0
 
@@ -50,8 +50,8 @@ class LearningRate:
             self._wrong_share = share
             return
         self._wrong_share = MEMORY * self._wrong_share + (1.0 - MEMORY) * share
-        self.value[0] *= 1.0 - GAIN * (self._wrong_share - MAX_WRONG_SHARE)
-        self.value[0] = min(max(self.value[0], MIN_AUTO_RATE), MAX_AUTO_RATE)
+        rate = self.value * (1.0 - GAIN * (self._wrong_share - MAX_WRONG_SHARE))
+        self.value = min(max(rate, MIN_AUTO_RATE), MAX_AUTO_RATE)
 
 
 def count_sides(margins: NDArray[np.integer]) -> tuple[int, int]:

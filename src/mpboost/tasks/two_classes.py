@@ -78,7 +78,7 @@ class BinaryTask(VotingTask):
             "votes": self.votes,
             "in_patch_votes": self.in_patch_votes,
             "in_patch_counts": self.in_patch_counts,
-            "learning_rate": self.learning_rate.value,
+            "learning_rate": np.array([self.learning_rate.value]),
             "n_learners": np.array([self._n_learners]),
         }
 
@@ -97,8 +97,8 @@ class BinaryTask(VotingTask):
             return LogWeights(self._weigh_by(self._row_rule, self.state if state is None else state))
         votes, rate = self.votes, self.learning_rate.value
         if state is not None:
-            votes, rate = state["votes"], state["learning_rate"]
-        table = self._table.look_up(rate[0], self._n_learners)
+            votes, rate = state["votes"], float(state["learning_rate"][0])
+        table = self._table.look_up(rate, self._n_learners)
         if not self._adaptive:
             table = np.zeros_like(table)
         return VoteWeights(self.labels, votes, table, self._log_sample_weights)

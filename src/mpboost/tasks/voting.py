@@ -15,7 +15,7 @@ from mpboost.outputs.calibration import VoteCalibration
 from mpboost.outputs.metrics import Metric, to_codes
 from mpboost.outputs.predictions import VotePredictions
 from mpboost.outputs.statistics import add_up, compute_mean
-from mpboost.outputs.votes import correct_votes, count_votes, rank_classes
+from mpboost.outputs.votes import correct_votes, count_votes, rank_classes, take_class
 from mpboost.rules import MarginWeighting
 from mpboost.tasks.contract import NOT_ABOUT_ROWS, StopsByScore, TaskState
 from mpboost.tasks.rates import LearningRate
@@ -112,7 +112,7 @@ class VotingTask(StopsByScore):
 
         def count() -> tuple[int, int]:
             votes = self.count_oop_votes(self.state, n_learners)
-            right = np.take_along_axis(votes, self.classes[:, None].astype(np.intp), axis=1)
+            right = take_class(votes, self.classes)
             return int(right.sum(dtype=np.int64)), int(votes.sum(dtype=np.int64))
 
         n_right, n_votes = self.shards.exchange(
@@ -167,13 +167,25 @@ class VotingTask(StopsByScore):
 
     def present_oop(self, state: TaskState, n_learners: int, rows: Positions) -> tuple[Positions, VotePredictions]:
         """Return those of some rows that have out-of-patch votes in a given state, and predictions by these votes."""
-        counts = self.count_oop_votes(take_rows(state, rows), n_learners)
-        is_judged = counts.any(axis=1)
-        rows, counts = rows[is_judged], counts[is_judged]
+        rows, counts, _ = self._judge(state, n_learners, rows)
+        return rows, VotePredictions(counts, self.ranks, self._calibrate)
+
+    def _judge(
+        self, state: TaskState, n_learners: int, rows: Positions
+    ) -> tuple[Positions, NDArray[Any], NDArray[np.int32]]:
+        """Return those of some rows that any learners never saw, the votes of these learners, and their numbers.
+
+        Votes will be calibrated by these.
+        """
+        part = take_rows(state, rows)
+        counts, n_judges = self.count_oop_votes(part, n_learners), self.count_oop_learners(part, n_learners)
+        is_judged = n_judges > 0
+        if not is_judged.all():
+            rows, counts, n_judges = rows[is_judged], counts[is_judged], n_judges[is_judged]
         weights = None if self.score_weights is None else self.score_weights[rows]
         calibrate = partial(VoteCalibration.fit, counts, to_codes(self.labels[rows]), weights, max_counts=MAX_COUNTS)
         self._calibrate = cache(calibrate)
-        return rows, VotePredictions(counts, self.ranks, self._calibrate)
+        return rows, counts, n_judges
 
     def list_unsent(self) -> list[object]:
         """List what a copy of the task for another shard is without: what only the shard itself can use."""
@@ -207,9 +219,7 @@ class VotingTask(StopsByScore):
         self, state: TaskState, n_learners: int, rows: Positions
     ) -> tuple[Positions, VotePredictions]:
         """Return the same as ``present_oop``, by votes that are corrected for the bias that an adaptive p causes."""
-        rows, _ = self.present_oop(state, n_learners, rows)
-        part = take_rows(state, rows)
-        counts, n_judges = self.count_oop_votes(part, n_learners), self.count_oop_learners(part, n_learners)
+        rows, counts, n_judges = self._judge(state, n_learners, rows)
         corrected = correct_votes(counts, to_codes(self.labels[rows]), n_judges, n_learners)
         return rows, VotePredictions(corrected, self.ranks, self._calibrate)
 

@@ -1,5 +1,6 @@
 """The weighting L of the paper's Table I, which computes p from margins, and rules of users in its place."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -73,7 +74,8 @@ class WeightTable:
     def __init__(self, weighting: Weighting | MarginWeighting, n_votes: int = 256):
         self._weighting: Weighting | MarginWeighting = weighting
         self._n_votes = n_votes
-        self._learning_rate = np.nan
+        self._margins = np.arange(-n_votes, n_votes + 1.0)
+        self._learning_rate = math.nan
         self._table = np.empty(0)
 
     def look_up(self, learning_rate: float, n_votes: int) -> Floats:
@@ -81,7 +83,7 @@ class WeightTable:
         if learning_rate != self._learning_rate or n_votes > self._n_votes:
             if n_votes > self._n_votes:
                 self._n_votes = 2 * n_votes
-            margins = np.arange(-self._n_votes, self._n_votes + 1, dtype=np.float64)
-            self._table = log_weighting(self._weighting, learning_rate * margins, n_votes)
+                self._margins = np.arange(-self._n_votes, self._n_votes + 1.0)
+            self._table = log_weighting(self._weighting, learning_rate * self._margins, n_votes)
             self._learning_rate = learning_rate
         return self._table
