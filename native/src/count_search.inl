@@ -99,12 +99,12 @@ void count_bins(const NodeRows& node, const std::int32_t* which, BinCounts& coun
 template <class From, class Part, class Rest>
 inline void take_off(const From* from, const Part* part, Rest* rest, int n) {
   constexpr int step = vector_bytes / sizeof(From);
-  using Froms [[gnu::vector_size(step * sizeof(From))]] = From;
-  using Parts [[gnu::vector_size(step * sizeof(Part))]] = Part;
-  using Rests [[gnu::vector_size(step * sizeof(Rest))]] = Rest;
+  using Wholes [[gnu::vector_size(step * sizeof(From))]] = From;
+  using Pieces [[gnu::vector_size(step * sizeof(Part))]] = Part;
+  using Remains [[gnu::vector_size(step * sizeof(Rest))]] = Rest;
   for (int i = 0; i < n; i += step) {
-    const Froms left = load<Froms>(from + i) - __builtin_convertvector(load<Parts>(part + i), Froms);
-    const Rests narrow = __builtin_convertvector(left, Rests);
+    const Wholes left = load<Wholes>(from + i) - __builtin_convertvector(load<Pieces>(part + i), Wholes);
+    const Remains narrow = __builtin_convertvector(left, Remains);
     std::memcpy(rest + i, &narrow, sizeof narrow);
   }
 }
