@@ -72,15 +72,17 @@ void VoteBits::take(TreeView tree) {
 }
 
 void VoteBits::sort_tests() {
+  // Where the column of a test is, and which test it is, in one number: numbers are sorted sooner than pairs.
+  static_assert(max_tests + max_splits <= std::size_t{1} << 16);
   test_order_.clear();
   for (std::size_t k = 0; k < tests_.size(); ++k)
-    test_order_.emplace_back(tests_[k].column, static_cast<std::int16_t>(k));
+    test_order_.push_back(static_cast<std::uint64_t>(tests_[k].column - columns_->column(0)) << 16 | k);
   std::ranges::sort(test_order_);
   unsorted_.resize(tests_.size());
   unsorted_.swap(tests_);
   place_of_test_.resize(tests_.size());
   for (std::size_t k = 0; k < tests_.size(); ++k) {
-    const auto from = static_cast<std::size_t>(test_order_[k].second);
+    const std::size_t from = test_order_[k] & 0xFFFF;
     tests_[k] = unsorted_[from];
     place_of_test_[from] = static_cast<std::int16_t>(~k);
   }

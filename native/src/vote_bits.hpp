@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "mpboost/columns.hpp"
@@ -63,7 +62,7 @@ class VoteBits {
   std::vector<std::int16_t> table_;  // of hashes: numbers of tests, or -1
   std::vector<std::int16_t> place_of_split_;
   // To sort tests: their columns and numbers, where they were, and the places that they get.
-  std::vector<std::pair<const std::uint8_t*, std::int16_t>> test_order_;
+  std::vector<std::uint64_t> test_order_;
   std::vector<SelectSplit> unsorted_;
   std::vector<std::int16_t> place_of_test_;
   std::int16_t end_place_ = 2;
