@@ -93,12 +93,16 @@ template Correct add_votes(const LearnerVotes<std::int8_t>&, std::span<const std
 template <class Count>
 std::vector<std::int64_t> count_margins(std::int64_t n_rows, const std::int8_t* labels, const Count* votes,
                                         std::int64_t n_counts) {
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(n_counts));
-  for (std::int64_t i = 0; i < n_rows; ++i) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(n_counts)), odd_counts(counts.size());
+  const auto count = [&](std::int64_t i, std::vector<std::int64_t>& to) {
     const std::int64_t place = n_counts / 2 + labels[i] * std::int64_t{votes[i]};
     if (place < 0 || place >= n_counts) throw std::invalid_argument("there are more votes than counts");
-    ++counts[static_cast<std::size_t>(place)];
-  }
+    ++to[static_cast<std::size_t>(place)];
+  };
+  // Neighbours are counted apart: many have the same margin, whose count would have to be written before it is read.
+  for (std::int64_t i = 0; i + 1 < n_rows; i += 2) count(i, counts), count(i + 1, odd_counts);
+  if (n_rows % 2 == 1) count(n_rows - 1, counts);
+  for (std::size_t k = 0; k < counts.size(); ++k) counts[k] += odd_counts[k];
   return counts;
 }
 

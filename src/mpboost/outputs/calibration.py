@@ -238,12 +238,8 @@ def _fit_slope(
 
     def average_behind(slope: float) -> NDArray[np.float64]:
         """Average over classes by their probabilities."""
-        if len(behind) == 2:  # the winner has odds of 1, and is not behind
-            odds = _native.exp_of(slope * lags)
-            average = odds * lags
-            odds += 1.0
-            average /= odds
-            return average
+        if len(behind) == 2:  # the winner is not behind
+            return np.asarray(_native.logistic_of(slope * lags) * lags)
         odds = _native.exp_of(slope * behind)
         return np.asarray(np.sum(odds * behind, axis=0) / np.sum(odds, axis=0))
 
