@@ -89,7 +89,8 @@ def compare_with_literal_loop(split_set: SplitSet, effort: Effort, folder: Path)
     loop_ratio = median_ratio([fit.loop for fit in slow], [fit.loop for fit in fast])
     rows.append(["ratio", f"{total_ratio:.1f}x", f"{loop_ratio:.1f}x", ""])
     show_table(folder / "literal_loop.csv", ["contestant", "whole fit", "loop alone", "test accuracy"], rows)
-    print_line(f"{total_ratio:.1f}x the speed of the literal loop, binning included: {verdict(total_ratio, 25)}")
+    print_line(f"{loop_ratio:.1f}x the speed of the literal loop, iterations alone: {verdict(loop_ratio, 25)}")
+    print_line(f"{total_ratio:.1f}x with binning and what is published: {verdict(total_ratio, 25)}")
 
 
 def show_steps(split_set: SplitSet, effort: Effort, folder: Path) -> None:
